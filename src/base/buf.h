@@ -2,9 +2,10 @@
 /*
  * A growing string of bytes with a hard upper bound.
  *
- * Always NUL-terminated after the last byte (the NUL is not counted), so `data` can be printed once it is
- * not NULL. A failed append sets `failed` and every later append does nothing: build a text in many
- * steps, test `failed` once. Reset with buf_clear(), free with buf_release(); an all-zero struct is empty.
+ * Always NUL-terminated after the last byte (the NUL is not counted), so `data` can be printed once
+ * it is not NULL. A failed append sets `failed` and every later append does nothing: build a text
+ * in many steps, test `failed` once. Reset with buf_clear(), free with buf_release(); an all-zero
+ * struct is empty.
  */
 #ifndef RG_BASE_BUF_H
 #define RG_BASE_BUF_H
@@ -22,13 +23,15 @@ struct buf {
 
 #define BUF_MAX_DEFAULT ((size_t)64 << 20)
 
-/* Appends `len` bytes. False (and `failed`) without memory or past `max`; then nothing was appended. */
+/* Appends `len` bytes. False (and `failed`) without memory or past `max`; then nothing was
+ * appended. */
 bool buf_add(struct buf *buf, const void *data, size_t len);
 bool buf_adds(struct buf *buf, const char *text);
 bool buf_addc(struct buf *buf, char c);
 bool buf_addf(struct buf *buf, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
-/* Makes room for `len` more bytes and returns where they go, or NULL; tell what was used with buf_used(). */
+/* Makes room for `len` more bytes and returns where they go, or NULL; tell what was used with
+ * buf_used(). */
 char *buf_room(struct buf *buf, size_t len);
 void buf_used(struct buf *buf, size_t len);
 

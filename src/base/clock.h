@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-/* The only place that reads a clock. Called at the edges (mains, loop); everything below takes a moment. */
+/* The only place that reads a clock. Called at the edges (mains, loop); everything below takes a
+ * moment. */
 #ifndef RG_BASE_CLOCK_H
 #define RG_BASE_CLOCK_H
 

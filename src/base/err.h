@@ -2,10 +2,10 @@
 /*
  * The one way in which a function says why it failed.
  *
- * A function that can fail returns bool and takes a `struct err *` as its last argument. On success the
- * err is untouched; on failure it holds one whole sentence without a final full stop, with the names of
- * things in 'ticks', fit to be shown to a person. `kind` is what callers branch on, never the text.
- * Nothing here allocates, logs or exits.
+ * A function that can fail returns bool and takes a `struct err *` as its last argument. On success
+ * the err is untouched; on failure it holds one whole sentence without a final full stop, with the
+ * names of things in 'ticks', fit to be shown to a person. `kind` is what callers branch on, never
+ * the text. Nothing here allocates, logs or exits.
  */
 #ifndef RG_BASE_ERR_H
 #define RG_BASE_ERR_H
@@ -33,8 +33,8 @@ struct err {
 	char text[480];
 };
 
-/* Fills `err` (which may be NULL) with a formatted sentence; cut at the buffer's end. Returns false, so that a
- * function can `return err_set(...)`. */
+/* Fills `err` (which may be NULL) with a formatted sentence; cut at the buffer's end. Returns
+ * false, so that a function can `return err_set(...)`. */
 bool err_set(struct err *err, enum err_kind kind, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 

@@ -10,15 +10,16 @@ json_t *json_read(const char *text, size_t len, struct err *err)
 	json_t *value = json_loadb(text, len, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, &where);
 
 	if (!value)
-		err_set(err, ERR_INVALID, "not JSON: line %d, column %d: %s", where.line, where.column,
-			where.text);
+		err_set(err, ERR_INVALID, "not JSON: line %d, column %d: %s", where.line,
+			where.column, where.text);
 	return value;
 }
 
 char *json_text(const json_t *value, int indent)
 {
-	return json_dumps(value, JSON_ENCODE_ANY | JSON_PRESERVE_ORDER |
-					 (indent ? JSON_INDENT((size_t)indent) : JSON_COMPACT));
+	return json_dumps(value,
+		JSON_ENCODE_ANY | JSON_PRESERVE_ORDER |
+			(indent ? JSON_INDENT((size_t)indent) : JSON_COMPACT));
 }
 
 static const json_t *member(const json_t *object, const char *name)
@@ -61,7 +62,8 @@ bool json_may_copy(const json_t *object, const char *name, char *ret, size_t siz
 	if (!text)
 		return true;
 	if (strlen(text) >= size)
-		return err_set(err, ERR_LIMIT, "member '%s' is longer than %zu bytes", name, size - 1);
+		return err_set(
+			err, ERR_LIMIT, "member '%s' is longer than %zu bytes", name, size - 1);
 	memcpy(ret, text, strlen(text) + 1);
 	return true;
 }
@@ -82,7 +84,8 @@ bool json_may_int(const json_t *object, const char *name, int64_t min, int64_t m
 		return true;
 	if (!json_is_integer(value) || json_integer_value(value) < min ||
 		json_integer_value(value) > max)
-		return err_set(err, ERR_INVALID, "member '%s' must be a whole number from %lld to %lld", name,
+		return err_set(err, ERR_INVALID,
+			"member '%s' must be a whole number from %lld to %lld", name,
 			(long long)min, (long long)max);
 	*ret = json_integer_value(value);
 	return true;
@@ -141,7 +144,8 @@ bool json_put_text(json_t *object, const char *name, const char *text)
 		return json_put(object, name, json_null());
 	value = json_string(text);
 	if (!value && (copy = strdup(text))) {
-		/* Not UTF-8: what a NAS or a guest's name may hold must not lose the whole answer. */
+		/* Not UTF-8: what a NAS or a guest's name may hold must not lose the whole answer.
+		 */
 		for (p = copy; *p; p++) {
 			if ((unsigned char)*p >= 0x80)
 				*p = '?';

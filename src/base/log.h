@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * The journal: one line on stderr, `<N>` before it where systemd reads stderr (JOURNAL_STREAM is set), else plain.
- * Only mains and src/gate log; everything else returns errors. A line is one sentence, then key=value pairs.
+ * The journal: one line on stderr, `<N>` before it where systemd reads stderr (JOURNAL_STREAM is
+ * set), else plain. Only mains and src/gate log; everything else returns errors. A line is one
+ * sentence, then key=value pairs.
  */
 #ifndef RG_BASE_LOG_H
 #define RG_BASE_LOG_H

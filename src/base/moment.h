@@ -2,9 +2,9 @@
 /*
  * A point in time as the rest of the program sees it: read once, passed down, never read again.
  *
- * Durations and ages are differences of `boot_ms` only (CLOCK_BOOTTIME: runs on while the machine sleeps, never
- * steps). `utc_ms` and `utc_offset_s` serve for showing and for the conditions on local time.
- * All spans in the program are int64_t milliseconds named *_ms.
+ * Durations and ages are differences of `boot_ms` only (CLOCK_BOOTTIME: runs on while the machine
+ * sleeps, never steps). `utc_ms` and `utc_offset_s` serve for showing and for the conditions on
+ * local time. All spans in the program are int64_t milliseconds named *_ms.
  */
 #ifndef RG_BASE_MOMENT_H
 #define RG_BASE_MOMENT_H

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Whether a condition holds: three-valued, as facts are. An unknown field neither matches nor lets
+ * its `not` match.
+ */
+#ifndef RG_CORE_MATCH_H
+#define RG_CORE_MATCH_H
+
+#include "core/decide.h"
+
+enum match { MATCH_NO = 0, MATCH_YES, MATCH_UNKNOWN };
+
+/* `array` may be NULL: then every array field is unknown. `facts_known` false: array fields, load,
+ * and the sensor's OK are unknown. On MATCH_NO or MATCH_UNKNOWN *ret_why (may be NULL, `size`
+ * bytes) gets the first test that did not hold, for explain. */
+enum match cond_match(const struct cond *cond, const struct inputs *in,
+	const struct array_facts *array, bool facts_known, char *ret_why, size_t size);
+
+/* Whether the local time of `now` lies in the window. */
+bool window_holds(const struct window *window, const struct moment *now);
+
+#endif

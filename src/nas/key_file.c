@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: MIT
+#include "nas/key_file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define KEY_FILE_MAX ((size_t)64 * 1024)
+
+static bool is_credential(const char *path)
+{
+	const char *dir = getenv("CREDENTIALS_DIRECTORY");
+	size_t len = dir ? strlen(dir) : 0;
+
+	return len && strncmp(path, dir, len) == 0 && path[len] == '/' &&
+	       !strchr(path + len + 1, '/');
+}
+
+static bool key_file_judge(const char *path, const struct stat *st, struct err *err)
+{
+	mode_t forbidden = is_credential(path) ? 0037 : 0077;
+
+	if (!S_ISREG(st->st_mode))
+		return err_set(err, ERR_DENIED, "the key file '%s' is not a regular file", path);
+	if (st->st_uid != 0 && st->st_uid != geteuid())
+		return err_set(err, ERR_DENIED,
+			"the key file '%s' belongs to user %u, but must belong to root or to user %u", path,
+			(unsigned)st->st_uid, (unsigned)geteuid());
+	if (st->st_mode & forbidden)
+		return err_set(err, ERR_DENIED,
+			"the key file '%s' has mode %04o, others may use it: chmod 0600 it", path,
+			(unsigned)(st->st_mode & 07777));
+	if (st->st_size <= 0 || (size_t)st->st_size > KEY_FILE_MAX)
+		return err_set(err, ERR_LIMIT, "the key file '%s' has %lld bytes: that is no key", path,
+			(long long)st->st_size);
+	return true;
+}
+
+bool key_file_read(const char *path, struct buf *out, struct err *err)
+{
+	struct stat st;
+	bool ok = false;
+	ssize_t n;
+	char *room;
+	int fd;
+
+	fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	if (fd < 0 && errno == ELOOP)
+		return err_set(err, ERR_DENIED, "the key file '%s' is a symbolic link", path);
+	if (fd < 0 && errno == ENOENT)
+		return err_set(err, ERR_NOTFOUND, "the key file '%s' does not exist", path);
+	if (fd < 0)
+		return err_sys(err, errno, "cannot open the key file '%s'", path);
+	if (fstat(fd, &st) < 0) {
+		err_sys(err, errno, "cannot examine the key file '%s'", path);
+		goto out;
+	}
+	if (!key_file_judge(path, &st, err))
+		goto out;
+	/* All the room at once: growing step by step would leave copies behind in freed memory. */
+	room = buf_room(out, (size_t)st.st_size);
+	if (!room) {
+		err_nomem(err);
+		goto out;
+	}
+	n = read(fd, room, (size_t)st.st_size);
+	if (n < 0) {
+		err_sys(err, errno, "cannot read the key file '%s'", path);
+		goto out;
+	}
+	buf_used(out, (size_t)n);
+	ok = true;
+out:
+	close(fd);
+	return ok;
+}
+
+void key_file_wipe(struct buf *key)
+{
+	if (key->data)
+		explicit_bzero(key->data, key->cap);
+	buf_release(key);
+}
