@@ -90,3 +90,44 @@ help: ## this list
 	@sed -n 's/^\([a-z][a-z-]*\):.*## \(.*\)/\1\t\2/p' $(MAKEFILE_LIST) | sort | awk -F'\t' '{printf "  make %-16s %s\n", $$1, $$2}'
 
 -include $(shell find $(B) -name '*.d' 2>/dev/null)
+
+.PHONY: check check-rig check-trixie lint cover fuzz bench bench-rebuild demo deps
+check: ## everything that needs no virtual machine: lint, unit, fuzz corpus, simulation, the real programs
+	@bash tests/deps.sh check
+	@$(MAKE) --no-print-directory all units tools B=$(B)
+	@$(MAKE) --no-print-directory all units tools fuzz-replay B=$(B)/san SAN=1
+	@bash tests/check.sh $(B) $(B)/san
+
+check-rig: ## the slower tests on real md, real SSH, the real daemon and hook
+	@bash tests/deps.sh rig
+	@$(MAKE) --no-print-directory all tools B=$(B)
+	@BUILD=$(B) bash tests/rig/check.sh
+
+check-trixie: ## build and unit tests on Debian 13, in a debootstrapped folder
+	@bash tests/trixie.sh
+
+lint: all ## format, cppcheck, shellcheck, the purity wall
+	@bash tests/lint.sh $(B)
+
+cover: ## line and branch coverage of src/core; fails below 100 %
+	@bash tests/cover.sh
+
+demo: ## a real rebuild holds a real hook, in three minutes
+	@bash tests/rig/demo.sh
+
+bench: all tools ## latency of decisions and the hook, memory, CPU, parser throughput
+	@BUILD=$(B) bash tests/bench/bench.sh
+
+bench-rebuild: all tools ## a rebuild idle, with an ungated writer, and with the writer behind the gate
+	@BUILD=$(B) bash tests/bench/rebuild.sh
+
+# The fuzz targets without libFuzzer: read each file of the corpus once.
+FUZZ := $(patsubst tests/fuzz/fuzz_%.c,%,$(wildcard tests/fuzz/fuzz_*.c))
+.PHONY: fuzz-replay
+fuzz-replay: $(patsubst %,$(B)/fuzz/%,$(FUZZ))
+$(B)/fuzz/%: $(B)/tests/fuzz/fuzz_%.o $(B)/tests/fuzz/replay.o $(B)/librebuildgate.a
+	@mkdir -p $(@D)
+	$(CC) $(ALL_LDFLAGS) -o $@ $^ $(PKG_LIBS)
+
+fuzz: ## the libFuzzer targets, in build/fuzz-clang (SECONDS=60 each)
+	@bash tests/fuzz/fuzz.sh
