@@ -65,7 +65,8 @@ static int dial_address(const struct addrinfo *to, int64_t deadline_ms, int *ret
 	return 0;
 }
 
-/* Each address gets its share of the time left, so that one that swallows packets does not eat that of the next. */
+/* Each address gets its share of the time left, so that one that swallows packets does not eat that
+ * of the next. */
 static int dial_all(const struct addrinfo *list, int64_t deadline_ms, int *ret_fd)
 {
 	const struct addrinfo *to;
@@ -87,8 +88,8 @@ static int dial_all(const struct addrinfo *list, int64_t deadline_ms, int *ret_f
 	return error;
 }
 
-bool dial(
-	const struct nas_target *target, int64_t deadline_ms, int *ret_fd, struct probe_result *result)
+bool dial(const struct nas_target *target, int64_t deadline_ms, int *ret_fd,
+	struct probe_result *result)
 {
 	struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_NUMERICSERV};
 	unsigned port = target_port(target);
@@ -99,8 +100,9 @@ bool dial(
 	snprintf(service, sizeof(service), "%u", port);
 	error = getaddrinfo(target->host, service, &hints, &list);
 	if (error)
-		return probe_fail(result, SENSOR_UNREACHABLE, "the name '%.100s' cannot be resolved: %s",
-			target->host, error == EAI_SYSTEM ? strerror(errno) : gai_strerror(error));
+		return probe_fail(result, SENSOR_UNREACHABLE,
+			"the name '%.100s' cannot be resolved: %s", target->host,
+			error == EAI_SYSTEM ? strerror(errno) : gai_strerror(error));
 	error = dial_all(list, deadline_ms, ret_fd);
 	freeaddrinfo(list);
 	if (!error)
@@ -111,7 +113,8 @@ bool dial(
 			target->host, port);
 	if (error == ETIMEDOUT)
 		return probe_fail(result, SENSOR_UNREACHABLE,
-			"%.100s does not answer on port %u: off, asleep or cut off", target->host, port);
+			"%.100s does not answer on port %u: off, asleep or cut off", target->host,
+			port);
 	return probe_fail(result, SENSOR_UNREACHABLE, "%.100s cannot be reached on port %u: %s",
 		target->host, port, strerror(error));
 }

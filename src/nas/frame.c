@@ -64,7 +64,7 @@ bool frame_write(const struct probe_result *result, struct buf *out, struct err 
 	memcpy(head, magic, sizeof(magic));
 	head[4] = (unsigned char)result->sensor;
 	head[5] = (unsigned char)((result->logged_in ? FLAG_LOGGED_IN : 0) |
-				  (result->partial ? FLAG_PARTIAL : 0));
+		(result->partial ? FLAG_PARTIAL : 0));
 	head[6] = (unsigned char)(text_len >> 8);
 	head[7] = (unsigned char)(text_len & 0xff);
 	head[8] = (unsigned char)(raw_len >> 24);
@@ -92,8 +92,8 @@ static bool head_read(const unsigned char *in, size_t len, struct head *ret, str
 		return err_set(err, ERR_PROTOCOL, "the probe's answer has the unknown sensor %u",
 			(unsigned)in[4]);
 	if (ret->flags & ~FLAGS_ALL)
-		return err_set(err, ERR_PROTOCOL, "the probe's answer has unknown flags 0x%x",
-			ret->flags);
+		return err_set(
+			err, ERR_PROTOCOL, "the probe's answer has unknown flags 0x%x", ret->flags);
 	if (ret->text_len >= PROBE_TEXT_MAX || ret->raw_len > PROBE_RAW_MAX)
 		return err_set(err, ERR_PROTOCOL,
 			"the probe's answer claims a sentence of %zu and an output of %zu bytes",
@@ -119,7 +119,7 @@ enum frame_state frame_read(struct frame_reader *reader, const void *data, size_
 	struct probe_result *ret, struct err *err)
 {
 	struct buf *in = &reader->in;
-	struct head head;
+	struct head head = {0};
 	size_t whole;
 
 	in->max = HEAD_LEN + PROBE_TEXT_MAX + PROBE_RAW_MAX;

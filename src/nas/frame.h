@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: MIT
 /*
- * What a look returned, and how the probe's child hands it to its parent: one frame for each answer.
+ * What a look returned, and how the probe's child hands it to its parent: one frame for each
+ * answer.
  *
  * A frame is 12 bytes, then the sentence, then the raw bytes:
  *
  *     "RGP1"  sensor (1 byte)  flags (1)  length of the sentence (2)  length of the raw bytes (4)
  *
- * numbers in network order. The reader trusts nothing: it takes no more than one whole frame, and anything else
- * (an unknown sensor or flag, a length past its limit, bytes after the frame) breaks it for good. Does no I/O.
+ * numbers in network order. The reader trusts nothing: it takes no more than one whole frame, and
+ * anything else (an unknown sensor or flag, a length past its limit, bytes after the frame) breaks
+ * it for good. Does no I/O.
  */
 #ifndef RG_NAS_FRAME_H
 #define RG_NAS_FRAME_H
@@ -24,14 +26,15 @@
 
 struct probe_result {
 	enum nas_sensor sensor;
-	bool logged_in;		   /* a new SSH login was made for this look */
-	bool partial;		   /* mdstat is whole, what comes after it is not: `text` says why */
-	char text[PROBE_TEXT_MAX]; /* a sentence for any sensor but OK and for a partial look; else "" */
-	struct buf raw;		   /* owned; what the look printed, at most PROBE_RAW_MAX */
+	bool logged_in; /* a new SSH login was made for this look */
+	bool partial;   /* mdstat is whole, what comes after it is not: `text` says why */
+	char text[PROBE_TEXT_MAX]; /* a sentence for any sensor but OK and for a partial look; else
+				      "" */
+	struct buf raw;            /* owned; what the look printed, at most PROBE_RAW_MAX */
 };
 
-/* Sets the sensor and the sentence, cut at its end and free of control characters. Returns false, so that a function
- * can `return probe_fail(...)`. */
+/* Sets the sensor and the sentence, cut at its end and free of control characters. Returns false,
+ * so that a function can `return probe_fail(...)`. */
 bool probe_fail(struct probe_result *result, enum nas_sensor sensor, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 
@@ -50,7 +53,7 @@ struct frame_reader {
 
 enum frame_state {
 	FRAME_BROKEN = -1, /* `err` says why */
-	FRAME_MORE = 0,	   /* not whole yet */
+	FRAME_MORE = 0,    /* not whole yet */
 	FRAME_WHOLE = 1,   /* *ret is filled, the reader is empty again */
 };
 

@@ -16,7 +16,7 @@ static bool is_credential(const char *path)
 	size_t len = dir ? strlen(dir) : 0;
 
 	return len && strncmp(path, dir, len) == 0 && path[len] == '/' &&
-	       !strchr(path + len + 1, '/');
+		!strchr(path + len + 1, '/');
 }
 
 static bool key_file_judge(const char *path, const struct stat *st, struct err *err)
@@ -27,15 +27,16 @@ static bool key_file_judge(const char *path, const struct stat *st, struct err *
 		return err_set(err, ERR_DENIED, "the key file '%s' is not a regular file", path);
 	if (st->st_uid != 0 && st->st_uid != geteuid())
 		return err_set(err, ERR_DENIED,
-			"the key file '%s' belongs to user %u, but must belong to root or to user %u", path,
-			(unsigned)st->st_uid, (unsigned)geteuid());
+			"the key file '%s' belongs to user %u, but must belong to root or to user "
+			"%u",
+			path, (unsigned)st->st_uid, (unsigned)geteuid());
 	if (st->st_mode & forbidden)
 		return err_set(err, ERR_DENIED,
 			"the key file '%s' has mode %04o, others may use it: chmod 0600 it", path,
 			(unsigned)(st->st_mode & 07777));
 	if (st->st_size <= 0 || (size_t)st->st_size > KEY_FILE_MAX)
-		return err_set(err, ERR_LIMIT, "the key file '%s' has %lld bytes: that is no key", path,
-			(long long)st->st_size);
+		return err_set(err, ERR_LIMIT, "the key file '%s' has %lld bytes: that is no key",
+			path, (long long)st->st_size);
 	return true;
 }
 

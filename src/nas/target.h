@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: MIT
 /*
- * One NAS as the probe needs to know it: where it is and how to look at it. Plain data, copied freely.
+ * One NAS as the probe needs to know it: where it is and how to look at it. Plain data, copied
+ * freely.
  *
- * Whoever fills it (the configuration) has checked it: `host` is a name or an address without blanks, '@', '/' or '%',
- * `user` without blanks, the files are absolute paths without '%' (libssh would expand it).
+ * Whoever fills it (the configuration) has checked it: `host` is a name or an address without
+ * blanks, '@', '/' or '%', `user` without blanks, the files are absolute paths without '%' (libssh
+ * would expand it).
  */
 #ifndef RG_NAS_TARGET_H
 #define RG_NAS_TARGET_H
@@ -29,8 +31,10 @@ struct nas_target {
 	char key_file[NAS_PATH_MAX];
 	char known_hosts[NAS_PATH_MAX];
 	char command[NAS_COMMAND_MAX]; /* "" for the standard look (md/look.h) */
-	char root[NAS_PATH_MAX];       /* local only: put before /proc and /sys; "" for this machine's own */
-	int64_t deadline_ms;	       /* for one whole look: connect, log in, run, read; 0 means NAS_DEADLINE_MS */
+	char root[NAS_PATH_MAX]; /* local only: put before /proc and /sys; "" for this machine's own
+				  */
+	int64_t deadline_ms;     /* for one whole look: connect, log in, run, read; 0 means
+				    NAS_DEADLINE_MS */
 };
 
 #endif
