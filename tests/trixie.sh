@@ -7,7 +7,9 @@ cd "$(dirname "$0")/.."
 run=; [ "$(id -u)" -eq 0 ] || run=sudo
 command -v debootstrap >/dev/null || { $run apt-get update -q >/dev/null; $run apt-get install -y -q debootstrap >/dev/null; }
 root=$PWD/build/trixie
-mirror=$(sed -nE 's/^deb +(\[[^]]*\] *)?(https?:[^ ]+).*/\2/p; s/^URIs: *([^ ]+).*/\1/p' /etc/apt/sources.list /etc/apt/sources.list.d/* 2>/dev/null | grep -v security | head -1)
+# The mirror that this machine uses itself.
+mirror=$({ cat /etc/apt/sources.list /etc/apt/sources.list.d/* 2>/dev/null || true; } |
+	awk '$1 == "URIs:" && !/security/ {print $2; exit} $1 == "deb" && !/security/ {sub(/\[[^]]*\] */, ""); print $2; exit}')
 mkdir -p build
 if [ ! -e "$root/.ready" ]; then
 	$run rm -rf "$root"

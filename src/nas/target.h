@@ -12,6 +12,7 @@
 
 #include <stdint.h>
 
+#include "conf/settings.h"
 #include "md/facts.h"
 
 #define NAS_HOST_MAX 256
@@ -36,5 +37,8 @@ struct nas_target {
 	int64_t deadline_ms;     /* for one whole look: connect, log in, run, read; 0 means
 				    NAS_DEADLINE_MS */
 };
+
+/* Fills *ret from the configuration of one NAS; `deadline_ms` is for one whole look. */
+void nas_target_from(const struct nas_settings *nas, int64_t deadline_ms, struct nas_target *ret);
 
 #endif

@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: MIT
+#include "cli/out.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <wchar.h>
+
+#include "base/clock.h"
+#include "base/units.h"
+
+void out_init(struct out *out)
+{
+	const char *format = getenv("PROXMOX_OUTPUT_FORMAT");
+	const char *no_header = getenv("PROXMOX_OUTPUT_NO_HEADER");
+	struct moment now = clock_now();
+
+	*out = (struct out){
+		.format = OUT_TEXT,
+		.header = !no_header || strcmp(no_header, "1") != 0,
+		.utc_offset_s = now.utc_offset_s,
+		.now_utc_ms = now.utc_ms,
+	};
+	/* An unknown word in the environment is not this command's business: text, as if it were
+	 * not set. */
+	if (format)
+		out_format_parse(out, format, false, NULL);
+}
+
+bool out_format_parse(struct out *out, const char *word, bool csv, struct err *err)
+{
+	static const struct {
+		const char *word;
+		enum out_format format;
+	} formats[] = {{"text", OUT_TEXT}, {"json", OUT_JSON}, {"json-pretty", OUT_JSON_PRETTY},
+		{"csv", OUT_CSV}};
+	size_t i;
+
+	for (i = 0; i < sizeof(formats) / sizeof(formats[0]); i++) {
+		if (strcmp(word, formats[i].word) == 0 && (csv || formats[i].format != OUT_CSV)) {
+			out->format = formats[i].format;
+			return true;
+		}
+	}
+	return err_set(err, ERR_INVALID,
+		"output format '%s' is not one of text, json, json-pretty%s", word,
+		csv ? ", csv" : "");
+}
+
+bool out_flush(struct buf *buf, struct err *err)
+{
+	size_t done = 0;
+	ssize_t n;
+
+	if (buf->failed)
+		return err_nomem(err);
+	while (done < buf->len) {
+		n = write(STDOUT_FILENO, buf->data + done, buf->len - done);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return err_sys(err, errno, "cannot write to stdout");
+		done += (size_t)n;
+	}
+	buf_clear(buf);
+	return true;
+}
+
+bool out_show(const struct out *out, const json_t *value, out_text text, struct err *err)
+{
+	struct buf buf = {0};
+	char *json = NULL;
+	bool done = false;
+
+	if (out->format == OUT_TEXT || out->format == OUT_CSV) {
+		text(out, value, &buf);
+	} else {
+		json = json_text(value, out->format == OUT_JSON_PRETTY ? 3 : 0);
+		if (!json) {
+			err_nomem(err);
+			goto out;
+		}
+		buf_adds(&buf, json);
+		buf_addc(&buf, '\n');
+	}
+	done = out_flush(&buf, err);
+out:
+	free(json);
+	buf_release(&buf);
+	return done;
+}
+
+void table_start(struct table *table, size_t n_columns, const char *const *names)
+{
+	*table = (struct table){.n_columns = n_columns};
+	memcpy(table->names, names, n_columns * sizeof(*names));
+}
+
+void table_cell(struct table *table, const char *text)
+{
+	if (!text || !*text)
+		text = "-";
+	buf_add(&table->cells, text, strlen(text) + 1);
+	table->n_cells++;
+}
+
+/* Columns on a terminal; bytes where the text is not valid in the locale. */
+static size_t width_of(const char *text)
+{
+	wchar_t wide[512];
+	size_t n = mbstowcs(wide, text, sizeof(wide) / sizeof(wide[0]) - 1);
+	int width;
+
+	if (n == (size_t)-1)
+		return strlen(text);
+	wide[n] = L'\0';
+	width = wcswidth(wide, n);
+	return width < 0 ? strlen(text) : (size_t)width;
+}
+
+static void row_print(struct buf *buf, const char *indent, const char *const *cells,
+	const size_t *widths, size_t n)
+{
+	size_t i;
+
+	buf_adds(buf, indent);
+	for (i = 0; i < n; i++) {
+		buf_adds(buf, cells[i]);
+		if (i + 1 < n)
+			buf_addf(buf, "%*s", (int)(widths[i] - width_of(cells[i]) + 2), "");
+	}
+	buf_addc(buf, '\n');
+}
+
+void table_print(const struct out *out, struct table *table, const char *indent, struct buf *buf)
+{
+	size_t widths[TABLE_MAX_COLUMNS] = {0}, i, n = table->n_columns;
+	const char *row[TABLE_MAX_COLUMNS], *cell = buf_str(&table->cells);
+
+	if (table->cells.failed) {
+		buf->failed = true;
+		goto out;
+	}
+	for (i = 0; out->header && i < n; i++)
+		widths[i] = width_of(table->names[i]);
+	for (i = 0; i < table->n_cells; i++, cell += strlen(cell) + 1) {
+		if (width_of(cell) > widths[i % n])
+			widths[i % n] = width_of(cell);
+	}
+	if (out->header)
+		row_print(buf, indent, table->names, widths, n);
+	cell = buf_str(&table->cells);
+	for (i = 0; i < table->n_cells; i++, cell += strlen(cell) + 1) {
+		row[i % n] = cell;
+		if (i % n == n - 1)
+			row_print(buf, indent, row, widths, n);
+	}
+out:
+	buf_release(&table->cells);
+}
+
+const char *out_text_of(const json_t *object, const char *name)
+{
+	const char *text = json_string_value(json_object_get(object, name));
+
+	return text ? text : "";
+}
+
+struct opt out_int_of(const json_t *object, const char *name)
+{
+	const json_t *value = json_object_get(object, name);
+
+	return json_is_integer(value) ? OPT(json_integer_value(value)) : OPT_NONE;
+}
+
+const json_t *out_list_of(const json_t *object, const char *name)
+{
+	const json_t *value = json_object_get(object, name);
+
+	return json_is_array(value) ? value : NULL;
+}
+
+const char *out_span(struct opt ms, char *text)
+{
+	return ms.known ? span_show(ms.v, text) : "-";
+}
+
+const char *out_rate(struct opt bytes_s, char *text)
+{
+	return bytes_s.known ? rate_show(bytes_s.v, text) : "-";
+}
+
+const char *out_percent(struct opt ppm, char *text)
+{
+	return ppm.known ? percent_show(ppm.v, text) : "-";
+}
+
+const char *out_when(const struct out *out, struct opt utc_ms, char *text)
+{
+	return utc_ms.known ? when_show(utc_ms.v, out->utc_offset_s, text) : "-";
+}

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: MIT
+#include "cli/trust.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "cli/cli.h"
+#include "conf/settings.h"
+#include "nas/trust.h"
+
+#define TRUST_DEADLINE_MS (15 * MS_SECOND)
+
+/* Only "yes", as ssh asks. */
+static bool confirmed(const char *question)
+{
+	char line[64];
+	size_t len;
+
+	fputs(question, stdout);
+	fflush(stdout);
+	if (!fgets(line, sizeof(line), stdin))
+		return false;
+	len = strcspn(line, "\n");
+	line[len] = '\0';
+	return strcmp(line, "yes") == 0;
+}
+
+static bool target_find(
+	const char *config, const char *name, struct nas_target *ret, struct err *err)
+{
+	struct conf_errors errors = {0};
+	struct settings *settings = NULL;
+	const struct nas_settings *nas;
+	struct buf text = {0};
+	bool done = false;
+
+	if (!settings_load(config, &settings, &errors)) {
+		conf_errors_print(&errors, &text);
+		err_set(err, ERR_INVALID, "%s", buf_str(&text));
+		goto out;
+	}
+	nas = settings_nas(settings, name);
+	if (!nas) {
+		err_set(err, ERR_INVALID, "there is no NAS '%s' in %s", name, config);
+		goto out;
+	}
+	if (nas->via != SETTINGS_VIA_SSH) {
+		err_set(err, ERR_INVALID, "NAS '%s' is local: it has no host key", name);
+		goto out;
+	}
+	nas_target_from(nas, settings->look_deadline_ms, ret);
+	done = true;
+out:
+	conf_errors_release(&errors);
+	settings_free(settings);
+	buf_release(&text);
+	return done;
+}
+
+static bool record(const struct nas_target *target, const char *line, bool replace, struct err *err)
+{
+	if (nas_known_hosts_add(
+		    target->known_hosts, target->host, target->port, line, replace, err))
+		return true;
+	if (err->kind == ERR_DENIED)
+		return err_set(err, ERR_DENIED,
+			"another host key is on file for %s in %s: if the NAS was reinstalled, use "
+			"--replace; "
+			"if not, somebody may be between you and it",
+			target->host, target->known_hosts);
+	return false;
+}
+
+int cli_nas_trust(int argc, char **argv)
+{
+	const char *config = SETTINGS_FILE, *fingerprint = NULL;
+	bool replace = false;
+	const struct cli_option options[] = {{"--config", &config, NULL},
+		{"--fingerprint", &fingerprint, NULL}, {"--replace", NULL, &replace}};
+	char print[HOST_KEY_PRINT_MAX], line[KNOWN_HOSTS_LINE_MAX], question[512];
+	struct nas_target target;
+	struct err err;
+	int n;
+
+	if (!cli_options(argc, argv, options, 3, NULL, false, &n, &err))
+		return cli_fail_err("nas trust", &err);
+	if (n != 1)
+		return cli_fail("nas trust", CLI_USAGE, "name one NAS: rebuildgate nas trust NAME");
+	if (!target_find(config, argv[1], &target, &err))
+		return cli_fail_err("nas trust", &err);
+	if (!nas_fetch_host_key(&target, clock_boot_ms() + TRUST_DEADLINE_MS, print, line, &err))
+		return cli_fail("nas trust", CLI_FAILED, err.text);
+	printf("%s (%s port %d) offers the host key %s\n", target.name, target.host,
+		target.port ? target.port : 22, print);
+	if (fingerprint && strcmp(fingerprint, print) != 0)
+		return cli_fail("nas trust", CLI_DENIED,
+			"that is not the fingerprint that was expected: nothing was recorded");
+	if (!fingerprint) {
+		printf("Compare it with what the NAS itself says: ssh-keygen -lf on its "
+		       "/etc/ssh/ssh_host_*_key.pub\n");
+		snprintf(question, sizeof(question), "Record it in %s (yes/no)? ",
+			target.known_hosts);
+		if (!confirmed(question))
+			return cli_fail(
+				"nas trust", CLI_FAILED, "not confirmed: nothing was recorded");
+	}
+	if (!record(&target, line, replace, &err))
+		return cli_fail("nas trust", CLI_FAILED, err.text);
+	printf("recorded in %s; the next look at %s uses it (at once: rebuildgate nas look %s)\n",
+		target.known_hosts, target.name, target.name);
+	return CLI_OK;
+}

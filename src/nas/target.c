@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: MIT
+#include "nas/target.h"
+
+#include <stdio.h>
+
+void nas_target_from(const struct nas_settings *nas, int64_t deadline_ms, struct nas_target *ret)
+{
+	*ret = (struct nas_target){
+		.via = nas->via == SETTINGS_VIA_LOCAL ? NAS_VIA_LOCAL : NAS_VIA_SSH,
+		.port = nas->port,
+		.deadline_ms = deadline_ms,
+	};
+	snprintf(ret->name, sizeof(ret->name), "%s", nas->name);
+	snprintf(ret->host, sizeof(ret->host), "%s", nas->host);
+	snprintf(ret->user, sizeof(ret->user), "%s", nas->user);
+	snprintf(ret->key_file, sizeof(ret->key_file), "%s", nas->key_file);
+	snprintf(ret->known_hosts, sizeof(ret->known_hosts), "%s", nas->known_hosts);
+	snprintf(ret->root, sizeof(ret->root), "%s", nas->root);
+}
