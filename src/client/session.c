@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: MIT
+#include "client/session.h"
+
+#include <string.h>
+
+#define PAUSE_FIRST_MS 250
+#define PAUSE_MAX_MS (5 * MS_SECOND)
+/* A gate that answers a waiting question at once, again and again, is not asked faster than this.
+ */
+#define ASK_SPACING_MS MS_SECOND
+
+int64_t session_held_ms(const struct session *session, int64_t boot_ms)
+{
+	if (!session->held_since_ms.known || boot_ms < session->held_since_ms.v)
+		return 0;
+	return boot_ms - session->held_since_ms.v;
+}
+
+int64_t session_outage_ms(const struct session *session, int64_t boot_ms)
+{
+	int64_t now = session->outage_ms.known ? boot_ms - session->outage_ms.v : 0;
+
+	return session->outages_ms + now;
+}
+
+static struct session_step ended(
+	const struct session *session, enum session_end end, enum verdict verdict, int64_t boot_ms)
+{
+	return (struct session_step){.next = SESSION_END,
+		.end = end,
+		.verdict = verdict,
+		.ticket = session->ticket,
+		.held_ms = session_held_ms(session, boot_ms)};
+}
+
+static int64_t least(int64_t a, int64_t b)
+{
+	return a < b ? a : b;
+}
+
+/* Time until we give up, or INT64_MAX. */
+static int64_t left_ms(const struct session *session, int64_t boot_ms)
+{
+	if (!session->conf.give_up_ms.known)
+		return INT64_MAX;
+	return session->started_ms + session->conf.give_up_ms.v - boot_ms;
+}
+
+static struct session_step ask(struct session *session, int64_t boot_ms)
+{
+	/* The first question is answered at once, so that the first line does not wait. */
+	int64_t wait = session->answer.act == VERDICT_HOLD && !session->outage_ms.known
+		? ASK_WAIT_MAX_MS
+		: 0;
+
+	wait = least(wait, left_ms(session, boot_ms));
+	session->asked_ms = boot_ms;
+	return (struct session_step){.next = SESSION_ASK,
+		.ticket = session->ticket,
+		.held_ms = session_held_ms(session, boot_ms),
+		.wait_ms = wait > 0 ? wait : 0};
+}
+
+struct session_step session_start(
+	struct session *session, const struct session_conf *conf, int64_t ticket, int64_t boot_ms)
+{
+	*session = (struct session){.conf = *conf, .started_ms = boot_ms, .ticket = ticket};
+	return ask(session, boot_ms);
+}
+
+static const char *first_code(const struct answer *answer)
+{
+	return answer->n_reasons ? answer->reasons[0].code : "";
+}
+
+/* Whether a person would call it another hold. Progress alone does not count, nor does an end that
+ * moved by less than it takes to tell. */
+static bool is_news(const struct session *session, const struct answer *now, int64_t boot_ms)
+{
+	const struct answer *old = &session->answer;
+	int64_t moved;
+
+	if (old->act != now->act || old->verdict != now->verdict || old->then != now->then ||
+		old->ticket != now->ticket || strcmp(old->rule, now->rule) ||
+		strcmp(old->array, now->array) || strcmp(old->nas, now->nas) ||
+		strcmp(old->operation, now->operation) || strcmp(first_code(old), first_code(now)))
+		return true;
+	if (session->ends_ms.known != now->ends_in_ms.known)
+		return true;
+	moved = session->ends_ms.known ? boot_ms + now->ends_in_ms.v - session->ends_ms.v : 0;
+	return moved > 2 * MS_MINUTE || moved < -2 * MS_MINUTE;
+}
+
+static unsigned what_to_say(struct session *session, const struct answer *now, int64_t boot_ms)
+{
+	unsigned say = 0;
+
+	if (session->answer.act != VERDICT_HOLD)
+		say = SAY_HELD;
+	else if (is_news(session, now, boot_ms))
+		say = SAY_CHANGED;
+	else if (boot_ms - session->said_ms >= SESSION_STILL_MS)
+		say = SAY_STILL;
+	if (say)
+		session->said_ms = boot_ms;
+	return say;
+}
+
+static void take(struct session *session, const struct answer *answer, int64_t boot_ms)
+{
+	if (answer->ticket)
+		session->ticket = answer->ticket;
+	if (answer->act == VERDICT_HOLD) {
+		session->held_since_ms = OPT(boot_ms - answer->held_ms);
+		session->ends_ms =
+			answer->ends_in_ms.known ? OPT(boot_ms + answer->ends_in_ms.v) : OPT_NONE;
+		session->then = answer->then;
+	}
+	session->answer = *answer;
+	session->pause_ms = 0;
+}
+
+struct session_step session_answered(
+	struct session *session, const struct answer *answer, int64_t boot_ms)
+{
+	struct session_step step;
+	unsigned say = 0;
+
+	if (session->outage_ms.known) {
+		say = SAY_GATE_BACK;
+		session->outages_ms += boot_ms - session->outage_ms.v;
+		session->outage_ms = OPT_NONE;
+	}
+	if (answer->act == VERDICT_HOLD)
+		say |= what_to_say(session, answer, boot_ms);
+	take(session, answer, boot_ms);
+	if (answer->act == VERDICT_DENY) {
+		step = ended(session, SESSION_END_DENIED, VERDICT_DENY, boot_ms);
+	} else if (answer->act != VERDICT_HOLD) {
+		step = ended(session, SESSION_END_GO, answer->act, boot_ms);
+	} else if (left_ms(session, boot_ms) <= 0) {
+		step = ended(session, SESSION_END_GAVE_UP, VERDICT_HOLD, boot_ms);
+	} else if (!(say & SAY_HELD) && boot_ms - session->asked_ms < ASK_SPACING_MS) {
+		step = (struct session_step){.next = SESSION_PAUSE,
+			.pause_ms = session->asked_ms + ASK_SPACING_MS - boot_ms};
+	} else {
+		step = ask(session, boot_ms);
+	}
+	step.say = say;
+	return step;
+}
+
+/* What a failed call, or a pause without a gate, leads to. */
+static struct session_step without_gate(struct session *session, bool useless, int64_t boot_ms)
+{
+	int64_t waited = boot_ms - session->outage_ms.v, pause;
+
+	if (session->answer.act == VERDICT_HOLD && session->ends_ms.known &&
+		boot_ms >= session->ends_ms.v && session->then)
+		return ended(session, SESSION_END_HOLD_OVER, session->then, boot_ms);
+	if (left_ms(session, boot_ms) <= 0)
+		return ended(session, SESSION_END_GAVE_UP, VERDICT_HOLD, boot_ms);
+	if (useless || waited >= session->conf.wait_for_gate_ms)
+		return ended(session, SESSION_END_NO_GATE, session->conf.if_gate_down, boot_ms);
+	pause = session->pause_ms ? least(session->pause_ms * 2, PAUSE_MAX_MS) : PAUSE_FIRST_MS;
+	session->pause_ms = pause;
+	pause = least(pause, session->conf.wait_for_gate_ms - waited);
+	pause = least(pause, left_ms(session, boot_ms));
+	if (session->answer.act == VERDICT_HOLD && session->ends_ms.known && session->then)
+		pause = least(pause, session->ends_ms.v - boot_ms);
+	return (struct session_step){.next = SESSION_PAUSE, .pause_ms = pause};
+}
+
+struct session_step session_failed(struct session *session, enum err_kind kind, int64_t boot_ms)
+{
+	bool useless = kind == ERR_DENIED || kind == ERR_INVALID || kind == ERR_LIMIT;
+	struct session_step step;
+	unsigned say = 0;
+
+	if (!session->outage_ms.known) {
+		session->outage_ms = OPT(boot_ms);
+		say = SAY_GATE_AWAY;
+	}
+	step = without_gate(session, useless, boot_ms);
+	step.say = say;
+	return step;
+}
+
+struct session_step session_resume(struct session *session, int64_t boot_ms)
+{
+	return ask(session, boot_ms);
+}
