@@ -153,7 +153,7 @@ rig_end() {
 	rig_alive || return 0
 	pid=$(rig_pid)
 	kill "-$1" "$pid"
-	kill -CONT "$pid" 2>/dev/null
+	kill -CONT "$pid" 2>/dev/null || :
 	for _ in $(seq 50); do
 		rig_alive || break
 		sleep 0.1
@@ -364,9 +364,10 @@ rig_reshape() {
 # rig_second_array_delayed [MIB]: md2 and md3, RAID 6 on two partitions of the same five disks, both missing a member
 # and both with a new one: md2 rebuilds, md3 shows resync=DELAYED until md2 is done. MIB of each partition (100).
 rig_second_array_delayed() {
-	local mib=${1:-100}
+	local sectors=$((${1:-100} * 2048))
 	rig_ssh "for disk in vda vdb vdc vdd vde; do
-			printf 'n\np\n1\n2048\n+%sM\nn\np\n2\n\n+%sM\nw\n' $mib $mib | fdisk /dev/\$disk >/dev/null 2>&1
+			printf '%s\n' n p 1 2048 $((2048 + sectors - 1)) n p 2 $((2048 + sectors)) $((2048 + 2 * sectors - 1)) w |
+				fdisk /dev/\$disk >/dev/null 2>&1
 			[ -b /dev/\${disk}2 ] || exit 1
 		done" </dev/null || { rig_say "could not partition the disks" || return; }
 	rig_create md2 6 "vda1 vdb1 vdc1 vdd1 vde1" || return
@@ -383,8 +384,10 @@ rig_wait_mdstat() {
 # rig_wait_idle [SECONDS] [ARRAY]: until nothing runs, waits or is frozen on the array (600 s).
 rig_wait_idle() {
 	local md=/sys/block/${2:-md2}/md
-	RIG_SSH_TIMEOUT=${1:-600} rig_ssh "until [ \"\$(cat $md/sync_action)\" = idle ]; do sleep 0.2; done" </dev/null ||
-		rig_say "${2:-md2} was not idle within ${1:-600} s"
+	RIG_SSH_TIMEOUT=${1:-600} rig_ssh "until [ \"\$(cat $md/sync_action)\" = idle ]; do
+			[ -e $md ] || exit 1
+			sleep 0.2
+		done" </dev/null || rig_say "${2:-md2} is not there, or was not idle within ${1:-600} s"
 }
 
 # --- clients' load ---------------------------------------------------------------------------------------------------
