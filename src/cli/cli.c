@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "client/client.h"
+
 static const char *socket_path;
 
 const char *cli_socket(void)
@@ -25,6 +27,14 @@ int cli_fail(const char *verb, int code, const char *text)
 {
 	fprintf(stderr, "rebuildgate %s: %s\n", verb, text);
 	return code;
+}
+
+bool cli_call(
+	const char *method, const char *path, const json_t *body, json_t **ret, struct err *err)
+{
+	const struct gate_link link = {.socket = cli_socket()};
+
+	return client_call(&link, method, path, body, ret, err);
 }
 
 static int exit_of(enum err_kind kind)
