@@ -35,9 +35,10 @@
 struct store;
 
 struct store_options {
-	const char *path;    /* of the database; the spill is PATH-spill */
-	const char *boot_id; /* /proc/sys/kernel/random/boot_id; "" or NULL: not known */
+	const char *path;    /* of the database */
+	const char *spill;   /* of the spill; NULL or "": PATH-spill */
 	size_t spill_bytes;  /* 0: STORE_SPILL_BYTES */
+	const char *boot_id; /* /proc/sys/kernel/random/boot_id; "" or NULL: not known */
 };
 
 /* Opens for writing; makes the file (0600), migrates, checks, and takes in what the spill holds.
