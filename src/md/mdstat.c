@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: MIT
+/* The lines of the text, and to which array each belongs. What stands in a line: md/mdstat_line.c.
+ */
+#include "md/mdstat.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "md/mdstat_line.h"
+
+struct reader {
+	struct mdstat *mdstat;
+	struct mdstat_array *array; /* the last one, or NULL */
+	bool header;
+	bool blank;   /* an empty line came after the last line of `array` */
+	bool twice;   /* a second reading follows */
+	bool last_ok; /* the last line that is not empty was the kernel's */
+};
+
+static bool fail(struct mdstat *mdstat, enum mdstat_format format, const char *why)
+{
+	mdstat->format = format;
+	mdstat->n_arrays = 0;
+	mdstat->n_members = 0;
+	snprintf(mdstat->why, sizeof(mdstat->why), "%s", why);
+	return false;
+}
+
+bool mdstat_says(const struct mdstat *mdstat, struct mdstat_slice slice, const char *word)
+{
+	return slice.len == strlen(word) && memcmp(mdstat->text + slice.at, word, slice.len) == 0;
+}
+
+const struct mdstat_array *mdstat_find(const struct mdstat *mdstat, const char *name)
+{
+	size_t i;
+
+	for (i = 0; i < mdstat->n_arrays; i++) {
+		if (strcmp(mdstat->arrays[i].name, name) == 0)
+			return &mdstat->arrays[i];
+	}
+	return NULL;
+}
+
+/* A line that is nobody's. Before the first line of mdstat it is a prompt or a banner; in an array
+ * it may be the half of a line that says that a disk is gone. */
+static void stray_line(struct reader *r)
+{
+	r->last_ok = false;
+	if (r->array && !(r->blank && r->array->has_blocks))
+		r->array->damaged = true;
+}
+
+static void array_begins(struct reader *r, struct mdline line)
+{
+	struct mdstat *m = r->mdstat;
+	struct mdstat_array *array;
+
+	if (m->whole) {
+		r->twice = true;
+		return;
+	}
+	if (m->n_arrays == MD_MAX_ARRAYS) {
+		fail(m, MDSTAT_UNPARSEABLE, "more arrays than are taken (128)");
+		return;
+	}
+	array = &m->arrays[m->n_arrays];
+	*array = (struct mdstat_array){.first_member = m->n_members,
+		.near_copies = 1,
+		.far_copies = 1,
+		.operation = MD_OP_IDLE,
+		.sync_state = MD_SYNC_NONE};
+	r->last_ok = mdline_array(m, array, line);
+	if (!array->name[0]) {
+		stray_line(r);
+		return;
+	}
+	if (mdstat_find(m, array->name))
+		r->twice = true;
+	if (!r->last_ok)
+		array->damaged = true;
+	if (array->slots.len > MDSTAT_MAX_SLOTS)
+		fail(m, MDSTAT_UNPARSEABLE, "an array with more slots than are taken (1920)");
+	r->array = array;
+	r->blank = false;
+	m->n_arrays++;
+}
+
+/* A line that says more of the array begun last. */
+static void array_goes_on(struct reader *r, struct mdline line)
+{
+	struct mdstat_array *array = r->array;
+	bool ok;
+
+	if (!array) {
+		stray_line(r);
+		return;
+	}
+	switch (mdline_kind(line)) {
+	case MDLINE_BLOCKS:
+		ok = !array->has_blocks && mdline_blocks(r->mdstat, array, line);
+		break;
+	case MDLINE_SYNC:
+		ok = mdline_sync(array, line);
+		break;
+	case MDLINE_BITMAP:
+		ok = mdline_bitmap(line);
+		break;
+	case MDLINE_OTHER:
+	default:
+		stray_line(r);
+		return;
+	}
+	r->last_ok = ok;
+	if (!ok)
+		array->damaged = true;
+	if (array->slots.len > MDSTAT_MAX_SLOTS)
+		fail(r->mdstat, MDSTAT_UNPARSEABLE,
+			"an array with more slots than are taken (1920)");
+}
+
+static void take_line(struct reader *r, struct mdline line)
+{
+	struct mdstat *m = r->mdstat;
+
+	if (line.p == line.end) {
+		r->blank = true;
+		return;
+	}
+	if (mdline_begins(line, "Personalities :")) {
+		if (r->header || r->array)
+			r->twice = true;
+		r->header = true;
+		r->last_ok = line.end[-1] == ']' || line.end[-1] == ':';
+		m->raidf1 = mdline_holds(line, "[raidF1]");
+	} else if (mdline_begins(line, "unused devices:")) {
+		/* Before anything else it is no end of an mdstat. */
+		m->whole = m->whole || r->header || r->array;
+		r->last_ok = true;
+	} else if (mdline_is_array(line)) {
+		array_begins(r, line);
+	} else if (!m->whole) {
+		/* The two lines of Linux 2.2 and 2.4 after the personalities. */
+		if (r->header && !r->array &&
+			(mdline_begins(line, "read_ahead ") || mdline_begins(line, "Event: ")))
+			r->last_ok = true;
+		else
+			array_goes_on(r, line);
+	}
+}
+
+/* The kernel prints the size of every array that has members: what ends before it was cut. */
+static bool cut(const struct reader *r, const char *text, size_t len)
+{
+	const struct mdstat_array *array = r->array;
+
+	if (r->mdstat->whole)
+		return false;
+	if (text[len - 1] != '\n' && !r->last_ok)
+		return true;
+	return array && array->n_members && !array->has_blocks;
+}
+
+static void close_array(struct mdstat_array *array)
+{
+	if (array->n_members && !array->has_blocks)
+		array->damaged = true;
+	if (array->damaged && array->sync_state == MD_SYNC_NONE) {
+		array->operation = MD_OP_UNKNOWN;
+		array->sync_state = MD_SYNC_UNKNOWN;
+	}
+}
+
+/* The keys of Unraid's /proc/mdstat (lime-technology's md.c), which has no line of the kernel's. */
+static bool is_unraid(struct mdline line)
+{
+	static const char *const keys[] = {
+		"mdState=", "mdNumDisks=", "mdResync=", "mdResyncAction="};
+	size_t i;
+
+	for (i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
+		if (mdline_begins(line, keys[i]))
+			return true;
+	}
+	return false;
+}
+
+static bool judge(const struct reader *r, const char *text, size_t len, bool unraid)
+{
+	struct mdstat *m = r->mdstat;
+	size_t i;
+
+	if (!r->header && !m->n_arrays)
+		return unraid ? fail(m, MDSTAT_UNRAID,
+					"Unraid is not supported: its driver is not Linux md")
+			      : fail(m, MDSTAT_UNPARSEABLE, "the text is not /proc/mdstat");
+	if (r->twice)
+		return fail(m, MDSTAT_UNPARSEABLE,
+			"the text holds an array, or mdstat as a whole, twice");
+	if (cut(r, text, len) || (!m->n_arrays && !m->whole))
+		return fail(m, MDSTAT_UNPARSEABLE, "the text was cut");
+	for (i = 0; i < m->n_arrays; i++)
+		close_array(&m->arrays[i]);
+	m->format = MDSTAT_GOOD;
+	return true;
+}
+
+bool mdstat_parse(const char *text, size_t len, struct mdstat *ret)
+{
+	struct reader r = {.mdstat = ret};
+	const char *p = text, *end = text + len;
+	bool unraid = false, something = false;
+
+	ret->format = MDSTAT_INVALID;
+	ret->whole = ret->raidf1 = false;
+	ret->why[0] = '\0';
+	ret->text = text;
+	ret->n_arrays = ret->n_members = 0;
+	if (len > MDSTAT_MAX_TEXT)
+		return fail(ret, MDSTAT_UNPARSEABLE, "the text is longer than 256 KiB");
+	if (len && memchr(text, '\0', len))
+		return fail(ret, MDSTAT_UNPARSEABLE, "the text holds NUL bytes");
+	while (p < end) {
+		const char *nl = memchr(p, '\n', (size_t)(end - p));
+		struct mdline line = mdline_trim((struct mdline){p, nl ? nl : end});
+
+		something = something || line.p != line.end;
+		unraid = unraid || is_unraid(line);
+		take_line(&r, line);
+		if (ret->format != MDSTAT_INVALID)
+			return false; /* over a limit */
+		p = nl ? nl + 1 : end;
+	}
+	if (!something)
+		return fail(ret, MDSTAT_NONE, "the text is empty");
+	return judge(&r, text, len, unraid);
+}
