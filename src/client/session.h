@@ -5,7 +5,7 @@
  *
  * The decisions of this loop are a pure machine: the caller tells what happened (an answer, a call
  * that failed) and when, in boot time, and is told what to do next and what is worth a line. No
- * I/O, no clock. client/ask.h runs it for real.
+ * I/O, no clock. client/asking.h runs it for real.
  *
  * Without a gate: whoever asks waits `wait_for_gate_ms` for each outage, or until the hold's own
  * end as the gate last said it, whichever comes first; then `if_gate_down` decides, or what the
