@@ -2,6 +2,7 @@
 #include "nas/ssh.h"
 
 #include <libssh/callbacks.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -16,7 +17,9 @@ struct run {
 	ssh_session ssh;
 	ssh_channel channel;
 	struct ssh_channel_callbacks_struct callbacks;
+	struct buf *raw;
 	int64_t deadline_ms;
+	bool flooded;
 	bool exited;
 	int status;
 	char signal[16]; /* without SIG; "" when it ended by itself */
@@ -29,6 +32,37 @@ enum run_end {
 	RUN_BROKEN, /* the session is of no use any more; the result is set */
 	RUN_STALE,  /* the session was of no use to begin with: nothing was run */
 };
+
+/* Keeps the first line that the command complained with. */
+static void complaint_add(struct run *run, const void *text, size_t len)
+{
+	size_t room = sizeof(run->complaint) - 1 - run->complaint_len;
+
+	if (len > room)
+		len = room;
+	memcpy(run->complaint + run->complaint_len, text, len);
+	run->complaint_len += len;
+	run->complaint[run->complaint_len] = '\0';
+}
+
+/*
+ * Output, too, comes by callback: the reading functions work through whatever packets have come, so
+ * that reading one stream can bring in the other's last bytes, and a poll after that would wait for
+ * nothing.
+ */
+static int on_data(ssh_session ssh, ssh_channel channel, void *data, uint32_t len, int is_stderr,
+	void *userdata)
+{
+	struct run *run = userdata;
+
+	(void)ssh;
+	(void)channel;
+	if (is_stderr)
+		complaint_add(run, data, len);
+	else if (!run->flooded)
+		run->flooded = !buf_add(run->raw, data, len);
+	return (int)len;
+}
 
 /* The exit status comes by callback: the getter is deprecated in libssh 0.11 and its successor is
  * not in 0.10. */
@@ -73,6 +107,7 @@ static enum run_end run_start(struct run *run, const char *command, struct probe
 		return RUN_STALE;
 	ssh_callbacks_init(&run->callbacks);
 	run->callbacks.userdata = run;
+	run->callbacks.channel_data_function = on_data;
 	run->callbacks.channel_exit_status_function = on_exit_status;
 	run->callbacks.channel_exit_signal_function = on_exit_signal;
 	if (ssh_set_channel_callbacks(run->channel, &run->callbacks) != SSH_OK)
@@ -88,35 +123,6 @@ static enum run_end run_start(struct run *run, const char *command, struct probe
 			return run_silent(run, result);
 	}
 	return rc == SSH_OK ? RUN_DONE : RUN_STALE;
-}
-
-/* Keeps the first line that the command complained with. */
-static void complaint_add(struct run *run, const char *text, size_t len)
-{
-	size_t room = sizeof(run->complaint) - 1 - run->complaint_len;
-
-	if (len > room)
-		len = room;
-	memcpy(run->complaint + run->complaint_len, text, len);
-	run->complaint_len += len;
-	run->complaint[run->complaint_len] = '\0';
-}
-
-/* Takes all that is there. False when it is more than a look may print. */
-static bool run_drain(struct run *run, struct probe_result *result)
-{
-	char chunk[16384];
-	int out, complaint;
-
-	do {
-		out = ssh_channel_read_nonblocking(run->channel, chunk, sizeof(chunk), 0);
-		if (out > 0 && !buf_add(&result->raw, chunk, (size_t)out))
-			return false;
-		complaint = ssh_channel_read_nonblocking(run->channel, chunk, sizeof(chunk), 1);
-		if (complaint > 0)
-			complaint_add(run, chunk, (size_t)complaint);
-	} while (out > 0 || complaint > 0);
-	return true;
 }
 
 /* A whole mdstat is a reading, whatever became of the rest. Returns whether it is. */
@@ -183,23 +189,48 @@ static enum run_end run_judge(struct run *run, struct probe_result *result)
 	return RUN_DONE;
 }
 
-static enum run_end run_read(struct run *run, struct probe_result *result)
+/* The status may come before or after the end of the output; a closed channel brings no more of
+ * either. */
+static bool run_ended(const struct run *run)
 {
+	return ssh_channel_is_closed(run->channel) ||
+		(run->exited && ssh_channel_is_eof(run->channel));
+}
+
+static enum run_end run_read(struct run *run, ssh_event event, struct probe_result *result)
+{
+	int64_t left;
+
 	for (;;) {
-		if (!run_drain(run, result))
+		if (run->flooded)
 			return run_flooded(result);
-		/* The status may come before or after the end of the output; a closed channel
-		 * brings no more of either. */
-		if (ssh_channel_is_closed(run->channel) && !ssh_channel_poll(run->channel, 0))
-			return ssh_is_connected(run->ssh) ? run_judge(run, result)
-							  : run_lost(run, result);
-		if (run->exited && ssh_channel_is_eof(run->channel))
-			return run_judge(run, result);
-		if (!ssh_is_connected(run->ssh))
+		/* A lost connection closes the channel as well, but brings no status. */
+		if (!ssh_is_connected(run->ssh) && !run->exited)
 			return run_lost(run, result);
-		if (!session_wait(run->ssh, run->deadline_ms))
+		if (run_ended(run))
+			return run_judge(run, result);
+		left = run->deadline_ms - clock_boot_ms();
+		if (left <= 0)
 			return run_late(result);
+		if (ssh_event_dopoll(event, (int)left) == SSH_ERROR)
+			return run_ended(run) ? run_judge(run, result) : run_lost(run, result);
 	}
+}
+
+static enum run_end run_collect(struct run *run, struct probe_result *result)
+{
+	ssh_event event = ssh_event_new();
+	enum run_end end = RUN_BROKEN;
+
+	ssh_channel_send_eof(run->channel);
+	if (event && ssh_event_add_session(event, run->ssh) == SSH_OK) {
+		end = run_read(run, event, result);
+		ssh_event_remove_session(event, run->ssh);
+	} else {
+		probe_fail(result, SENSOR_FAULT, "libssh has no memory to wait for the answer");
+	}
+	ssh_event_free(event);
+	return end;
 }
 
 /* The callbacks point into `run`, and libssh keeps a channel until the server has closed it too. */
@@ -215,13 +246,11 @@ static void run_close(struct run *run)
 static enum run_end run_command(
 	ssh_session ssh, const char *command, int64_t deadline_ms, struct probe_result *result)
 {
-	struct run run = {.ssh = ssh, .deadline_ms = deadline_ms};
+	struct run run = {.ssh = ssh, .raw = &result->raw, .deadline_ms = deadline_ms};
 	enum run_end end = run_start(&run, command, result);
 
-	if (end == RUN_DONE) {
-		ssh_channel_send_eof(run.channel);
-		end = run_read(&run, result);
-	}
+	if (end == RUN_DONE)
+		end = run_collect(&run, result);
 	run_close(&run);
 	return end;
 }

@@ -1,0 +1,443 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# The probe against a real sshd on loopback that plays each way in which a NAS can fail. Nothing here rests on how long
+# something takes, but every look must end within its deadline and a generous slack.
+set -u
+
+BUILD=${BUILD:-build}
+PROBE=$BUILD/tools/probe-once
+MUTE=$BUILD/tools/mute
+SSHD=$(command -v sshd || echo /usr/sbin/sshd)
+if [ ! -x "$SSHD" ] || ! command -v ssh-keygen >/dev/null || ! command -v pgrep >/dev/null; then
+	echo "1..0 # SKIP needs sshd, ssh-keygen and pgrep (openssh-server, openssh-client, procps)"
+	exit 0
+fi
+
+DEADLINE=2000
+SLACK=2500
+DIR=$(mktemp -d)
+ME=$(id -un)
+PORT=
+LISTENER=
+PIDS=()
+N=0
+FAILED=0
+
+descendants() {
+	local child
+	for child in $(pgrep -P "$1"); do
+		descendants "$child"
+		echo "$child"
+	done
+}
+
+sshd_stop() {
+	local all
+	[ -n "$LISTENER" ] || return 0
+	all=$(descendants "$LISTENER")
+	# shellcheck disable=SC2086 # a list of pids
+	kill -KILL "$LISTENER" $all 2>/dev/null
+	wait "$LISTENER" 2>/dev/null
+	LISTENER=
+}
+
+# What forced commands leave hanging wrote its pid down.
+cleanup() {
+	local pid
+	sshd_stop
+	for pid in "${PIDS[@]}" $(cat "$DIR/hanging" 2>/dev/null); do
+		kill -KILL "$pid" 2>/dev/null
+	done
+	rm -rf "$DIR"
+}
+trap cleanup EXIT
+trap 'exit 1' INT TERM
+
+ok() { # ok|bad NAME [DETAIL]
+	N=$((N + 1))
+	if [ "$1" = ok ]; then
+		echo "ok $N - $2"
+	else
+		echo "not ok $N - $2"
+		printf '%s\n' "${3:-}" | sed 's/^/# /'
+		FAILED=$((FAILED + 1))
+	fi
+}
+
+# fits NAME PATTERN LINE: the line matches (an extended regular expression) and the look ended in time.
+fits() {
+	local ms
+	ms=$(printf '%s\n' "$3" | cut -d' ' -f5)
+	if printf '%s\n' "$3" | grep -Eq "$2" && [ "${ms:-999999}" -le $((DEADLINE + SLACK)) ]; then
+		ok ok "$1"
+	else
+		ok bad "$1" "wanted: $2
+got: $3"
+	fi
+}
+
+is() { # is NAME WANTED GOT
+	if [ "$2" = "$3" ]; then
+		ok ok "$1"
+	else
+		ok bad "$1" "wanted: $2
+got: $3"
+	fi
+}
+
+sshd_config() {
+	cat <<-CONFIG
+		ListenAddress 127.0.0.1:$PORT
+		HostKey $DIR/host
+		PidFile none
+		AuthorizedKeysFile $DIR/authorized_keys
+		StrictModes no
+		UsePAM no
+		PasswordAuthentication no
+		KbdInteractiveAuthentication no
+		PermitRootLogin prohibit-password
+		LogLevel VERBOSE
+		ClientAliveInterval ${ALIVE:-0}
+		ClientAliveCountMax 2
+	CONFIG
+}
+
+# Listens on $PORT, or on a free port when it is empty.
+sshd_start() {
+	local try from wait
+	from=$(wc -c <"$DIR/log")
+	for try in 1 2 3 4 5 6 7 8 9; do
+		[ "$try" -gt 1 ] || [ -z "$PORT" ] && PORT=$((20000 + RANDOM))
+		sshd_config >"$DIR/config"
+		"$SSHD" -D -f "$DIR/config" -E "$DIR/log" &
+		LISTENER=$!
+		for wait in $(seq 100); do
+			if tail -c +$((from + 1)) "$DIR/log" | grep -q "Server listening on"; then
+				return 0
+			fi
+			kill -0 "$LISTENER" 2>/dev/null || break
+			sleep 0.1
+		done
+		kill -KILL "$LISTENER" 2>/dev/null
+		wait "$LISTENER" 2>/dev/null
+	done
+	LISTENER=
+	echo "Bail out! sshd does not start: $(tail -n 3 "$DIR/log")"
+	exit 1
+}
+
+logins() { grep -c "Accepted publickey" "$DIR/log"; }
+
+key() { # key NAME COMMAND: a key for which sshd runs COMMAND, "" for whatever is asked
+	ssh-keygen -q -t ed25519 -N '' -C "$1" -f "$DIR/key-$1"
+	if [ -n "$2" ]; then
+		printf '%s\n' "$2" >"$DIR/run-$1"
+		printf 'command="sh %s",restrict ' "$DIR/run-$1" >>"$DIR/authorized_keys"
+	fi
+	cat "$DIR/key-$1.pub" >>"$DIR/authorized_keys"
+}
+
+look() { # look KEY [NAME=VALUE...]
+	local key=$1
+	shift
+	"$PROBE" host=127.0.0.1 port="$PORT" user="$ME" key="$DIR/key-$key" \
+		known_hosts="$DIR/known_hosts" deadline=$DEADLINE raw="$DIR/raw" "$@" </dev/null
+}
+
+# Looks one by one, in $LINE, while other things happen in between.
+steps_begin() { # KEY
+	coproc STEPS { exec "$PROBE" host=127.0.0.1 port="$PORT" user="$ME" key="$DIR/key-$1" \
+		known_hosts="$DIR/known_hosts" deadline=$DEADLINE looks=1000 steps=yes; }
+	PIDS+=("$STEPS_PID")
+}
+
+step() {
+	LINE=
+	echo >&"${STEPS[1]}"
+	read -r -t 30 LINE <&"${STEPS[0]}"
+}
+
+steps_end() {
+	local pid=$STEPS_PID
+	eval "exec ${STEPS[1]}>&-"
+	wait "$pid" 2>/dev/null
+}
+
+mute() { # mute HOW: $MUTE_PORT
+	coproc MUTED { exec "$MUTE" "$1"; }
+	PIDS+=("$MUTED_PID")
+	read -r -t 30 MUTE_PORT <&"${MUTED[0]}"
+}
+
+mute_end() {
+	local pid=$MUTED_PID
+	eval "exec ${MUTED[1]}>&-"
+	wait "$pid" 2>/dev/null
+}
+
+make_nas() {
+	mkdir -p "$DIR/root/proc" "$DIR/root/sys/block/md2/md" "$DIR/root/sys/block/md127/md"
+	cat >"$DIR/root/proc/mdstat" <<-'MDSTAT'
+		Personalities : [raid1] [raid6] [raid5] [raid4]
+		md2 : active raid6 sdd3[4] sdc3[2] sdb3[1] sda3[0]
+		      204800 blocks super 1.2 level 6, 512k chunk, algorithm 2 [4/3] [UUU_]
+		      [==>..................]  recovery = 12.5% (12800/102400) finish=1.2min speed=1200K/sec
+
+		md127 : active raid1 sdb1[1] sda1[0]
+		      2048 blocks super 1.2 [2/2] [UU]
+
+		unused devices: <none>
+	MDSTAT
+	echo "   9       2 md2 10 0 80 0 20 0 160 0 0 0 0" >"$DIR/root/proc/diskstats"
+	echo "0.42 0.10 0.05 1/100 1234" >"$DIR/root/proc/loadavg"
+	echo recover >"$DIR/root/sys/block/md2/md/sync_action"
+	echo 1 >"$DIR/root/sys/block/md2/md/degraded"
+	echo "1000 (system)" >"$DIR/root/sys/block/md2/md/sync_speed_min"
+	echo "200000 (system)" >"$DIR/root/sys/block/md2/md/sync_speed_max"
+	echo idle >"$DIR/root/sys/block/md127/md/sync_action"
+}
+
+make_keys() {
+	local mdstat=$DIR/root/proc/mdstat
+	ssh-keygen -q -t ed25519 -N '' -f "$DIR/host"
+	key mdstat "cat $mdstat"
+	# Runs what it is asked to, on our own files.
+	# shellcheck disable=SC2016 # for the remote shell
+	key standard 'eval "$(printf "%s\n" "$SSH_ORIGINAL_COMMAND" | sed "s#/proc/#'"$DIR"'/root/proc/#g;s#/sys/#'"$DIR"'/root/sys/#g")"'
+	key free ""
+	key silent "echo \$\$ >>$DIR/hanging; exec sleep 600"
+	key drip "echo \$\$ >>$DIR/hanging; while printf m; do sleep 0.3; done"
+	key hang "echo \$\$ >>$DIR/hanging; cat $mdstat; echo '#rg diskstats'; exec sleep 600"
+	key cut "echo \$\$ >>$DIR/hanging; cat $mdstat; exec sleep 600"
+	key flood "head -c 307200 /dev/zero | tr '\\0' x"
+	key brim "head -c 262144 /dev/zero | tr '\\0' x"
+	key status "echo 'mdstat: no such thing' >&2; echo more >&2; echo out; exit 3"
+	key late "cat $mdstat; echo '#rg diskstats'; exit 3"
+	key killed "kill -KILL \$\$"
+	ssh-keygen -q -t ed25519 -N '' -f "$DIR/key-stranger"
+	ssh-keygen -q -t ed25519 -N 'a passphrase' -f "$DIR/key-locked"
+	ssh-keygen -q -t rsa -b 2048 -N '' -m PEM -f "$DIR/key-rsa"
+	cat "$DIR/key-rsa.pub" >>"$DIR/authorized_keys"
+	cp "$DIR/key-mdstat" "$DIR/key-open"
+	chmod 0644 "$DIR/key-open"
+	ln -s key-mdstat "$DIR/key-link"
+	echo nonsense >"$DIR/key-broken"
+	chmod 0600 "$DIR/key-broken"
+}
+
+test_good() {
+	local before
+	fits "a forced 'cat /proc/mdstat' is read" '^ok login whole [1-9]' "$(look mdstat)"
+	is "its bytes are those of the file" "" "$(cmp "$DIR/raw" "$DIR/root/proc/mdstat" 2>&1)"
+	fits "the standard look is sent and run" '^ok login whole [1-9]' "$(look standard)"
+	cp "$DIR/raw" "$DIR/raw-ssh"
+	is "it ends with its last marker" "#rg end" "$(tail -n 1 "$DIR/raw")"
+	fits "a local look is read" '^ok held whole [1-9]' \
+		"$("$PROBE" via=local root="$DIR/root" deadline=$DEADLINE raw="$DIR/raw" </dev/null)"
+	is "and prints what the standard look prints" "" "$(diff "$DIR/raw-ssh" "$DIR/raw" 2>&1)"
+	fits "a command of one's own is run" '^ok login whole 6 ' "$(look free 'command=echo hello')"
+	fits "an RSA key in PEM form logs in" '^ok login whole 6 ' "$(look rsa 'command=echo hello')"
+	fits "256 KiB are read whole" '^ok login whole 262144 ' "$(look brim)"
+	before=$(logins)
+	is "30 looks" 30 "$(look mdstat looks=30 | grep -Ec '^ok (login|held) whole [1-9]')"
+	is "are one login" $((before + 1)) "$(logins)"
+}
+
+test_unreachable() {
+	local label=nas
+	while [ ${#label} -lt 70 ]; do label=$label-nas; done
+	# A label of more than 63 bytes: no query can be made of it. A broadcast address: no connection can be.
+	fits "a name that cannot be resolved" "^unreachable .* '$label' cannot be resolved: " \
+		"$(look mdstat host="$label")"
+	fits "an address without a way to it" '^unreachable .*255.255.255.255 cannot be reached' \
+		"$(look mdstat host=255.255.255.255)"
+	mute full
+	fits "a connection that is never answered" '^unreachable .* does not answer on port' \
+		"$(look mdstat port="$MUTE_PORT")"
+	mute_end
+	fits "a closed port" '^refused .* refuses connections to port' \
+		"$(look mdstat port="$MUTE_PORT")"
+	mute close
+	fits "a server that hangs up at once" '^refused .* broke the SSH handshake off: .' \
+		"$(look mdstat port="$MUTE_PORT")"
+	mute_end
+}
+
+test_silent() {
+	mute accept
+	fits "a server that accepts and says nothing" '^silent .* says nothing$' \
+		"$(look mdstat port="$MUTE_PORT")"
+	mute_end
+	mute banner
+	fits "a server that stops after its banner" '^silent .* in the middle of the SSH handshake$' \
+		"$(look mdstat port="$MUTE_PORT")"
+	mute_end
+	fits "a command that prints nothing" '^silent login whole 0 .* printed nothing in time$' \
+		"$(look silent)"
+	fits "a command that drips" '^dripping login whole [1-9][0-9]* .* bytes came' "$(look drip)"
+	fits "mdstat without a marker, then a hang" '^dripping login whole [1-9]' "$(look cut)"
+	fits "a whole mdstat, then a hang, is a reading" '^ok login partial [1-9].*the command hangs$' \
+		"$(look hang)"
+	is "and costs no new login" "login held held" \
+		"$(look hang looks=3 | cut -d' ' -f2 | tr '\n' ' ' | sed 's/ $//')"
+}
+
+test_command() {
+	fits "too much output" '^too-much-output .* more than 256 KiB$' "$(look flood)"
+	fits "an exit status, with the first line of the complaint" \
+		'^exit-status login whole 4 .* status 3: mdstat: no such thing$' "$(look status)"
+	fits "an exit status after a whole mdstat is a reading" \
+		'^ok login partial [1-9].* status 3$' "$(look late)"
+	fits "a command that is killed" '^exit-status .* killed by SIGKILL$' "$(look killed)"
+}
+
+print_of() { ssh-keygen -lf "$DIR/$1.pub" | cut -d' ' -f2; }
+
+test_host_key() {
+	local print before other
+	print=$(print_of host | sed 's/[+]/[+]/g') # in a pattern
+	before=$(wc -c <"$DIR/log")
+	fits "an unknown host key" \
+		"^host-key .* unknown: offered was $print; nothing was sent.* nas trust nas1'$" \
+		"$(look mdstat known_hosts="$DIR/none")"
+	ssh-keygen -q -t ed25519 -N '' -f "$DIR/other"
+	printf '[127.0.0.1]:%s %s\n' "$PORT" "$(cut -d' ' -f1,2 "$DIR/other.pub")" >"$DIR/changed"
+	other=$(print_of other | sed 's/[+]/[+]/g')
+	fits "a changed host key" \
+		"^host-key .* changed: known is $other, offered was $print; nothing was sent" \
+		"$(look mdstat known_hosts="$DIR/changed")"
+	ssh-keygen -q -H -f "$DIR/changed" >/dev/null 2>&1
+	fits "a changed host key under a hashed name" \
+		"^host-key .* changed: known is $other, offered was $print" \
+		"$(look mdstat known_hosts="$DIR/changed")"
+	is "no login was tried in any of them" "" \
+		"$(tail -c +$((before + 1)) "$DIR/log" | grep -E 'Accepted|Failed|Invalid user|user=|for user')"
+}
+
+test_trust() {
+	local print got
+	print=$(print_of host)
+	printf '# mine\nelsewhere ssh-ed25519 %s\n' "$(cut -d' ' -f2 "$DIR/other.pub")" >"$DIR/trusted"
+	chmod 0600 "$DIR/trusted"
+	got=$(look mdstat known_hosts="$DIR/trusted" trust=add)
+	is "nas trust: the fingerprint" "$print" "$(printf '%s\n' "$got" | head -n 1)"
+	is "nas trust: adds one line, keeps the rest and the mode" "3 1 600" \
+		"$(wc -l <"$DIR/trusted") $(grep -c '^# mine$' "$DIR/trusted") $(stat -c %a "$DIR/trusted")"
+	fits "nas trust: then the look works" '^ok login' "$(look mdstat known_hosts="$DIR/trusted")"
+	is "nas trust: a second time changes nothing" 3 \
+		"$(look mdstat known_hosts="$DIR/trusted" trust=add >/dev/null && wc -l <"$DIR/trusted")"
+	got=$(look mdstat known_hosts="$DIR/changed" trust=add 2>&1 >/dev/null)
+	is "nas trust: another key on file is refused" "$(print_of other)" \
+		"$(printf '%s\n' "$got" | sed -n 's/.*another host key is on file for .*: //p')"
+	look mdstat known_hosts="$DIR/changed" trust=replace >/dev/null
+	fits "nas trust: and replaced when told so" '^ok login' "$(look mdstat known_hosts="$DIR/changed")"
+}
+
+test_key_file() {
+	local before
+	before=$(wc -c <"$DIR/log")
+	fits "a key file that others can read" '^auth .* has mode 0644' "$(look open)"
+	fits "a key file that is a link" '^auth .* is a symbolic link$' "$(look link)"
+	fits "a key file that is not there" '^auth .* does not exist$' "$(look missing)"
+	fits "a key file without a key" '^auth .* holds no private key' "$(look broken)"
+	fits "a key behind a passphrase asks nobody" '^auth .* passphrase$' "$(look locked)"
+	is "no connection was made for any of them" "$before" "$(wc -c <"$DIR/log")"
+	fits "a key that the NAS does not know" "^auth .* refuses the key '.*key-stranger' for user '$ME'" \
+		"$(look stranger)"
+}
+
+test_recovery() {
+	local before fds i
+	steps_begin mdstat
+	step
+	fits "recovery: a first look" '^ok login' "$LINE"
+	# shellcheck disable=SC2046 # a list of pids
+	kill -STOP "$LISTENER" $(descendants "$LISTENER")
+	step
+	fits "a stopped sshd costs its look" '^silent held' "$LINE"
+	step
+	fits "and the next, which tries to log in anew" '^silent held .* says nothing$' "$LINE"
+	# shellcheck disable=SC2046
+	kill -CONT "$LISTENER" $(descendants "$LISTENER")
+	step
+	fits "continued, the next look recovers by itself" '^ok login' "$LINE"
+	step
+	fits "and its session is held" '^ok held' "$LINE"
+	sshd_stop
+	step
+	fits "a killed sshd is refused" '^refused' "$LINE"
+	sshd_start
+	step
+	fits "restarted, the next look recovers by itself" '^ok login' "$LINE"
+	sshd_stop
+	sshd_start
+	step
+	fits "a restart between two looks costs none" '^ok login' "$LINE"
+	fds=$(find "/proc/$(pgrep -P "$STEPS_PID" | head -n 1)/fd" -mindepth 1 | wc -l)
+	for i in $(seq 10); do
+		# shellcheck disable=SC2046
+		kill -KILL $(descendants "$LISTENER")
+		step
+		[ "${LINE%% whole*}" = "ok login" ] || break
+	done
+	is "ten killed sessions, ten logins" "10 ok login" "$i ${LINE%% whole*}"
+	is "no descriptor is left behind by them" "$fds" \
+		"$(find "/proc/$(pgrep -P "$STEPS_PID" | head -n 1)/fd" -mindepth 1 | wc -l)"
+	before=$(logins)
+	kill -KILL "$(pgrep -P "$STEPS_PID" | head -n 1)"
+	step
+	fits "a probe that died is the sensor fault" '^fault' "$LINE"
+	step
+	fits "and the next look has a new one" '^ok login' "$LINE"
+	is "which logged in once" $((before + 1)) "$(logins)"
+	steps_end
+}
+
+# sshd asks each second whether we are still there and hangs up after two questions without an answer.
+test_keepalive() {
+	local i
+	sshd_stop
+	ALIVE=1 sshd_start
+	steps_begin mdstat
+	step
+	for i in $(seq 5); do sleep 1; done
+	step
+	fits "a session that rests is kept alive" '^ok held' "$LINE"
+	steps_end
+}
+
+test_local() {
+	local root=$DIR/hang
+	cp -r "$DIR/root" "$root"
+	rm "$root/proc/diskstats"
+	mkfifo "$root/proc/diskstats"
+	fits "local: a hang after mdstat leaves a reading" '^ok held partial [1-9].*reading it hangs$' \
+		"$("$PROBE" via=local root="$root" deadline=$DEADLINE </dev/null)"
+	rm "$root/proc/mdstat"
+	mkfifo "$root/proc/mdstat"
+	fits "local: a hang in mdstat ends at the deadline" '^deadline held whole 0 .*did not end in time$' \
+		"$("$PROBE" via=local root="$root" deadline=$DEADLINE </dev/null)"
+	rm "$root/proc/mdstat"
+	fits "local: no mdstat" '^exit-status .*No such file.*md driver' \
+		"$("$PROBE" via=local root="$root" deadline=$DEADLINE </dev/null)"
+}
+
+: >"$DIR/log"
+: >"$DIR/hanging"
+[ "$(id -u)" -ne 0 ] || mkdir -p /run/sshd
+make_nas
+make_keys
+sshd_start
+printf '[127.0.0.1]:%s %s\n' "$PORT" "$(cut -d' ' -f1,2 "$DIR/host.pub")" >"$DIR/known_hosts"
+test_good
+test_unreachable
+test_silent
+test_command
+test_host_key
+test_trust
+test_key_file
+test_recovery
+test_keepalive
+test_local
+echo "1..$N"
+[ "$FAILED" -eq 0 ]
