@@ -139,7 +139,7 @@ scenario_repair() {
 }
 
 scenario_second-array-delayed() {
-	rig_second_array_delayed 80
+	rig_second_array_delayed 75
 	readings_until_idle 2 md3
 	readings 2 2
 }

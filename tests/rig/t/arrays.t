@@ -38,6 +38,7 @@ idle=$(pace 3)
 must rig_writer_start
 sleep 1
 busy=$(pace 3)
+is "the rebuild still runs under a writer" "$(rig_sysfs sync_action)" recover
 written=$(rig_writer_stop)
 like "a writer tells what it wrote" "$written" '^bytes=[1-9][0-9]* ms=[1-9]'
 ok "a buffered writer takes more than half of a rebuild's pace ($idle to $busy KiB in 3 s)" [ "$busy" -lt $((idle / 2)) ]
