@@ -40,13 +40,15 @@ struct ticket_view {
 				does, or not evaluated yet */
 	char hold_rule[RULE_NAME_MAX]; /* the rule that held it last, "" if none: its settle,
 					  max_running, release_interval, windows count */
-	int hold_step;                 /* 2, 4 or 5: what held it last; 0 if nothing */
-	struct opt hold_blind_ms;      /* for a hold of step 4: how long the NAS had been blind */
+	int hold_step; /* 2 to 6: the step that held it last (a rule counts more than a blindness
+			  after it); 0 if nothing but the queue */
+	struct opt hold_blind_ms; /* for a hold of step 4: how long the NAS had been blind */
 };
 
 /* The queue as this request sees it. */
 struct queue_view {
-	int64_t ahead;               /* held tickets of this NAS that asked before this one */
+	int64_t ahead; /* held tickets of this NAS that asked before this one and wait in the queue
+			  only: no rule holds them, and neither their node nor a closed window */
 	int64_t running_nas;         /* released or running jobs that hold a slot of this NAS */
 	int64_t running_node;        /* released or running jobs on this node that wait for or hold
 					vzdump's lock */
@@ -118,9 +120,11 @@ struct decision {
 	struct reason reasons[DECISION_MAX_REASONS];
 
 	/* For act == hold: */
-	struct opt ends_in_ms;  /* time left until the hold ends at the latest */
-	enum verdict then;      /* what comes then */
+	struct opt ends_in_ms; /* time left until the hold ends at the latest */
+	enum verdict then; /* what comes then; VERDICT_NONE where an override ends then: the rules
+			      decide anew */
 	struct opt expected_ms; /* when the reason is expected to be over, where known */
+	struct opt again_in_ms; /* decide again no later than this, whatever happens */
 
 	/* What the ticket must remember for the next decision. */
 	bool base_holds; /* steps 2 to 6 alone say hold */

@@ -1,0 +1,373 @@
+// SPDX-License-Identifier: MIT
+#include "core/hold.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "base/units.h"
+#include "core/match.h"
+#include "core/reason.h"
+#include "core/span.h"
+
+/* A hold ends that long before the job's next start, so that the job does not run twice in a row.
+ */
+#define BEFORE_NEXT_START_MS MS_MINUTE
+
+/* The latest end of a hold. */
+struct end {
+	int64_t left_ms; /* 0 or less: it is reached */
+	enum reason_code code;
+	enum verdict then;
+};
+
+static void end_sooner(struct end *end, int64_t left_ms, enum reason_code code, enum verdict then)
+{
+	if (left_ms < end->left_ms)
+		*end = (struct end){left_ms, code, then};
+}
+
+static enum verdict milder(enum verdict a, enum verdict b)
+{
+	return a < b ? a : b;
+}
+
+/* Whatever comes after a hold is not one. */
+static enum verdict after_hold(enum verdict verdict)
+{
+	return verdict == VERDICT_HOLD ? VERDICT_ALLOW : verdict_sane(verdict);
+}
+
+/* Steps 2 to 6 say hold, or a throttle that nothing can carry out and that holds then. */
+static bool base_holds(const struct deciding *d)
+{
+	if (d->base == VERDICT_HOLD)
+		return true;
+	return d->base == VERDICT_THROTTLE && !d->in->lever && !d->at_once &&
+		d->set->without_lever == VERDICT_HOLD;
+}
+
+static bool for_blind(const struct policy *policy, const struct rule *rule)
+{
+	return rule && (rule->on_sensor || rule == &policy->sensor);
+}
+
+/* A rule for the blind says how long an outage may hold; the job's own time is that of any job. */
+static int64_t budget_ms(const struct policy *policy, const struct rule *rule)
+{
+	int64_t usual = policy->defaults.max_hold.v;
+	int64_t own = rule ? rule->set.max_hold.v : usual;
+
+	return for_blind(policy, rule) && own < usual ? usual : own;
+}
+
+static void next_start(const struct deciding *d, struct end *end, enum verdict then)
+{
+	const struct opt *start = &d->in->request.next_start_utc_ms;
+	int64_t left;
+
+	if (!start->known)
+		return;
+	left = span_between(d->in->now.utc_ms, start->v);
+	end_sooner(end, span_add(left, -BEFORE_NEXT_START_MS), REASON_NEXT_START, then);
+}
+
+static struct end end_of_hold(const struct deciding *d)
+{
+	enum verdict then = after_hold(d->set->on_expiry);
+	int64_t held = d->in->ticket.held_ms;
+	struct end end = {span_between(held, budget_ms(d->policy, d->rule)), REASON_EXPIRED, then};
+
+	/* At its end an override is no more; the rules decide then. */
+	if (d->override)
+		end_sooner(&end, span_between(d->in->now.utc_ms, d->override->until_utc_ms),
+			REASON_OVERRIDE, VERDICT_NONE);
+	if (d->outage) {
+		int64_t spent = d->blind_ms.known ? d->blind_ms.v : held;
+
+		end_sooner(&end, span_between(spent, d->set->max_hold.v), REASON_EXPIRED, then);
+	}
+	next_start(d, &end, then);
+	return end;
+}
+
+static void expire(struct deciding *d, const struct end *end)
+{
+	struct decision *ret = d->ret;
+	char held[UNITS_TEXT_MAX];
+
+	ret->verdict = end->then;
+	ret->step = 7;
+	ret->expires = true;
+	if (end->code == REASON_NEXT_START)
+		reason_first(ret, end->code, "the job's next start is near, the hold ends: %s",
+			verdict_word(end->then));
+	else
+		reason_first(ret, end->code, "held for %s, as long as the policy allows: %s",
+			span_show(d->in->ticket.held_ms, held), verdict_word(end->then));
+}
+
+static void wait_until(struct deciding *d, const struct end *end)
+{
+	d->waits = true;
+	d->ret->ends_in_ms = OPT(end->left_ms);
+	d->ret->again_in_ms = span_sooner(d->ret->again_in_ms, d->ret->ends_in_ms);
+	d->ret->then = end->then;
+}
+
+/* In job-init, where a rule, an override or the blindness holds. */
+static void hold(struct deciding *d)
+{
+	struct end end = end_of_hold(d);
+
+	if (end.left_ms <= 0) {
+		expire(d, &end);
+		return;
+	}
+	wait_until(d, &end);
+	if (d->array && d->array->remaining_ms.known)
+		d->ret->expected_ms = OPT(span_add(d->array->remaining_ms.v, d->set->settle_ms));
+}
+
+/* Inside a running job: it waits a little, then goes on as mid_job says. */
+static void wait_inside(struct deciding *d)
+{
+	enum verdict then = after_hold(d->set->mid_job);
+	struct end end = {
+		span_between(d->in->ticket.recheck_ms, d->set->recheck_ms), REASON_RECHECK, then};
+	char shown[UNITS_TEXT_MAX];
+
+	if (end.left_ms > 0) {
+		wait_until(d, &end);
+		reason_add(d->ret, REASON_RECHECK, "the running job waits for %s at most, then %s",
+			span_show(end.left_ms, shown), verdict_word(end.then));
+		return;
+	}
+	d->ret->verdict = end.then;
+	d->ret->step = 7;
+	reason_first(d->ret, REASON_MID_JOB, "a running job is not held any longer (mid_job): %s",
+		verdict_word(end.then));
+}
+
+/* The first thing that a job in the queue waits for. */
+struct queueing {
+	const struct rule *rule; /* that held it; NULL: not known, or only the queue did */
+	const struct rule_settings *set;
+	enum reason_code waits_for; /* 0: for nothing */
+	struct opt left_ms;         /* where known */
+	char text[200];
+};
+
+/* How long nothing must have held it. After a mere blindness no longer than that took. */
+static int64_t settle_needed(const struct deciding *d, const struct queueing *q)
+{
+	const struct ticket_view *ticket = &d->in->ticket;
+	int64_t blind = ticket->hold_blind_ms.v;
+
+	if (!ticket->was_held || ticket->hold_step == 0 || ticket->hold_step == 2)
+		return 0;
+	if (ticket->hold_step == 4 && for_blind(d->policy, q->rule) &&
+		ticket->hold_blind_ms.known && blind < q->set->settle_ms)
+		return blind;
+	return q->set->settle_ms;
+}
+
+static bool wait_settle(const struct deciding *d, struct queueing *q)
+{
+	int64_t needed = settle_needed(d, q), clear = d->in->ticket.clear_ms.v;
+	char for_ms[UNITS_TEXT_MAX], of_ms[UNITS_TEXT_MAX];
+	struct text text = {q->text, sizeof(q->text), 0};
+
+	if (clear >= needed)
+		return false;
+	q->waits_for = REASON_SETTLE;
+	q->left_ms = OPT(span_between(clear, needed));
+	text_add(&text, "nothing holds it any more for %s, it goes on after %s (settle)",
+		span_show(clear, for_ms), span_show(needed, of_ms));
+	return true;
+}
+
+static bool wait_node(const struct deciding *d, struct queueing *q)
+{
+	struct text text = {q->text, sizeof(q->text), 0};
+
+	if (d->in->queue.running_node <= 0)
+		return false;
+	q->waits_for = REASON_QUEUE_NODE;
+	text_add(&text, "another job of node %s is under way, one at a time on a node",
+		d->in->request.node);
+	return true;
+}
+
+static bool wait_window(const struct deciding *d, struct queueing *q)
+{
+	struct text text = {q->text, sizeof(q->text), 0};
+	size_t i;
+
+	for (i = 0; i < q->set->n_release_windows; i++) {
+		if (window_holds(&q->set->release_windows[i], &d->in->now))
+			return false;
+	}
+	if (!i)
+		return false;
+	q->waits_for = REASON_QUEUE_WINDOW;
+	text_add(&text, "no release_window is open now");
+	return true;
+}
+
+static bool wait_behind(const struct deciding *d, struct queueing *q)
+{
+	struct text text = {q->text, sizeof(q->text), 0};
+	int64_t ahead = d->in->queue.ahead;
+
+	if (ahead <= 0)
+		return false;
+	q->waits_for = REASON_QUEUE_BEHIND;
+	text_add(&text, "%" PRId64 " held job%s for %s asked before", ahead, ahead == 1 ? "" : "s",
+		d->in->mapping.nas);
+	return true;
+}
+
+static bool wait_slot(const struct deciding *d, struct queueing *q)
+{
+	struct text text = {q->text, sizeof(q->text), 0};
+	int64_t running = d->in->queue.running_nas;
+	int64_t most = q->set->max_running > 0 ? q->set->max_running : 1;
+
+	if (running < most)
+		return false;
+	q->waits_for = REASON_QUEUE_NAS;
+	text_add(&text, "%" PRId64 " running on %s, at most %" PRId64 " (max_running)", running,
+		d->in->mapping.nas, most);
+	return true;
+}
+
+static bool wait_interval(const struct deciding *d, struct queueing *q)
+{
+	struct text text = {q->text, sizeof(q->text), 0};
+	const struct opt *since = &d->in->queue.since_release_ms;
+	char ago[UNITS_TEXT_MAX], every[UNITS_TEXT_MAX];
+
+	if (!since->known || since->v >= q->set->release_interval_ms)
+		return false;
+	q->waits_for = REASON_QUEUE_INTERVAL;
+	q->left_ms = OPT(span_between(since->v, q->set->release_interval_ms));
+	text_add(&text,
+		"the last one for %s was released %s ago, the next goes %s after it "
+		"(release_interval)",
+		d->in->mapping.nas, span_show(since->v, ago),
+		span_show(q->set->release_interval_ms, every));
+	return true;
+}
+
+/* The queue is for jobs that were held, and for those that would overtake them. */
+static bool queue_applies(const struct deciding *d)
+{
+	bool goes = d->base == VERDICT_ALLOW || d->base == VERDICT_THROTTLE;
+
+	if (d->base == VERDICT_THROTTLE && !d->in->lever)
+		goes = d->set->without_lever != VERDICT_DENY;
+	return goes && !d->at_once && d->base_step != 2 && !deciding_mid_job(d) &&
+		(d->in->ticket.was_held || d->in->queue.ahead > 0);
+}
+
+static void queue(struct deciding *d)
+{
+	static bool (*const waits[])(const struct deciding *d, struct queueing *q) = {
+		wait_settle, wait_node, wait_window, wait_behind, wait_slot, wait_interval};
+	const struct ticket_view *ticket = &d->in->ticket;
+	struct queueing q = {.rule = policy_rule(d->policy, ticket->hold_rule)};
+	struct end end;
+	size_t i;
+
+	q.set = q.rule ? &q.rule->set : &d->policy->defaults;
+	for (i = 0; i < sizeof(waits) / sizeof(waits[0]) && !q.waits_for; i++)
+		waits[i](d, &q);
+	if (!q.waits_for) {
+		trace_add(d->trace, 7, "it need not wait any longer");
+		return;
+	}
+	/* Nothing but the queue holds it: never stricter than what the rules say now. */
+	end = (struct end){span_between(ticket->held_ms, budget_ms(d->policy, q.rule)),
+		REASON_EXPIRED, milder(after_hold(q.set->on_expiry), d->base)};
+	next_start(d, &end, end.then);
+	if (end.left_ms <= 0) {
+		expire(d, &end);
+		return;
+	}
+	d->ret->verdict = VERDICT_HOLD;
+	d->ret->step = 7;
+	if (q.rule)
+		snprintf(d->ret->rule, sizeof(d->ret->rule), "%s", q.rule->name);
+	d->ret->again_in_ms = q.left_ms;
+	if (q.waits_for == REASON_SETTLE)
+		d->ret->expected_ms = q.left_ms;
+	reason_first(d->ret, q.waits_for, "%s", q.text);
+	wait_until(d, &end);
+}
+
+/* An operator let the job go. */
+static void release(struct deciding *d)
+{
+	bool denies = !d->in->lever && d->set->without_lever == VERDICT_DENY;
+
+	if (d->base != VERDICT_THROTTLE || denies)
+		d->ret->verdict = VERDICT_ALLOW;
+	d->ret->step = 7;
+	reason_first(d->ret, REASON_RELEASE_ASKED, "an operator let this job go");
+}
+
+/* It was let go before and has not begun yet: that answer stands. */
+static void stays_released(struct deciding *d)
+{
+	if (d->base <= VERDICT_THROTTLE)
+		return;
+	d->ret->verdict = VERDICT_ALLOW;
+	d->ret->step = 7;
+	reason_first(d->ret, REASON_RELEASED, "it was let go before");
+}
+
+/* Its time is over: what came then stands, unless the rules are milder by now. */
+static void stays_expired(struct deciding *d)
+{
+	enum verdict then = after_hold(d->in->ticket.expired_to);
+
+	if (d->base <= then && d->base != VERDICT_HOLD)
+		return;
+	d->ret->verdict = then;
+	d->ret->step = 7;
+	reason_first(d->ret, REASON_EXPIRED, "its time to be held is over: %s",
+		verdict_word(d->ret->verdict));
+}
+
+void hold_step(struct deciding *d)
+{
+	const struct ticket_view *ticket = &d->in->ticket;
+	struct decision *ret = d->ret;
+	size_t before = d->trace ? d->trace->n : 0;
+
+	ret->mid_job = deciding_mid_job(d);
+	ret->base_holds = base_holds(d);
+	if (ret->base_holds) {
+		ret->hold_step = d->base_step;
+		if (d->rule)
+			snprintf(ret->hold_rule, sizeof(ret->hold_rule), "%s", d->rule->name);
+	}
+	if (d->base_step == 2 && d->base == VERDICT_DENY)
+		trace_add(d->trace, 7, "nothing wins over an operator's deny");
+	else if (ticket->release_asked)
+		release(d);
+	else if (ticket->expired)
+		stays_expired(d);
+	else if (ticket->released && !ret->mid_job)
+		stays_released(d);
+	else if (ret->base_holds && ret->mid_job)
+		wait_inside(d);
+	else if (ret->base_holds)
+		hold(d);
+	else if (queue_applies(d))
+		queue(d);
+	else
+		trace_add(d->trace, 7, "nothing to wait for");
+	if (d->trace && (d->trace->n == before || ret->step == 7))
+		trace_add(d->trace, 7, "%s", ret->reasons[0].text);
+}

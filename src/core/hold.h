@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Step 7 of decide(): time and queue. Given what steps 1 to 6 say, whether the job waits, for how
+ * long at most, and what comes then.
+ */
+#ifndef RG_CORE_HOLD_H
+#define RG_CORE_HOLD_H
+
+#include "core/deciding.h"
+
+void hold_step(struct deciding *d);
+
+#endif
