@@ -8,7 +8,6 @@
 #include <libssh/libssh.h>
 #include <limits.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -244,8 +243,10 @@ static bool file_replace(
 	bool ok = false;
 	int fd;
 
-	snprintf(path, sizeof(path), "%s.XXXXXX", file);
-	fd = mkostemp(path, O_CLOEXEC);
+	/* Only a process with our pid that died here can have left one; O_EXCL follows no link. */
+	snprintf(path, sizeof(path), "%s.new.%ld", file, (long)getpid());
+	unlink(path);
+	fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 	if (fd < 0)
 		return err_sys(err, errno, "cannot write beside '%s'", file);
 	if (old->st_mode && (old->st_uid != geteuid() || old->st_gid != getegid()) &&

@@ -104,14 +104,14 @@ sshd_config() {
 
 # Listens on $PORT, or on a free port when it is empty.
 sshd_start() {
-	local try from wait
+	local try from
 	from=$(wc -c <"$DIR/log")
 	for try in 1 2 3 4 5 6 7 8 9; do
 		[ "$try" -gt 1 ] || [ -z "$PORT" ] && PORT=$((20000 + RANDOM))
 		sshd_config >"$DIR/config"
 		"$SSHD" -D -f "$DIR/config" -E "$DIR/log" &
 		LISTENER=$!
-		for wait in $(seq 100); do
+		for _ in $(seq 100); do
 			if tail -c +$((from + 1)) "$DIR/log" | grep -q "Server listening on"; then
 				return 0
 			fi
@@ -395,12 +395,11 @@ test_recovery() {
 
 # sshd asks each second whether we are still there and hangs up after two questions without an answer.
 test_keepalive() {
-	local i
 	sshd_stop
 	ALIVE=1 sshd_start
 	steps_begin mdstat
 	step
-	for i in $(seq 5); do sleep 1; done
+	sleep 5
 	step
 	fits "a session that rests is kept alive" '^ok held' "$LINE"
 	steps_end
