@@ -64,6 +64,12 @@ struct ticket {
 	struct decision last;     /* last one made for it */
 	int64_t last_decision_id; /* given by the record; 0 = none yet */
 	uint32_t guest;           /* being backed up now */
+	/* Of this process only, not for the record: when `last` was made, and what was asked last
+	 * from inside the job (phase NONE: nothing yet). */
+	int64_t decided_boot_ms;
+	enum phase inside_phase;
+	enum guest_type inside_type;
+	enum backup_mode inside_mode;
 };
 
 struct tickets {
@@ -71,6 +77,8 @@ struct tickets {
 	size_t n;
 	struct ticket list[TICKETS_MAX]; /* in the order in which they asked; live ones only (ended
 					    ones are taken out after their outcome) */
+	struct ticket gone; /* the one taken out last, as it ended: what ticket_ask() returns for a
+			       job that is denied or a wait that is over */
 	size_t n_nas;
 	struct {
 		char nas[NAS_NAME_MAX];
@@ -99,6 +107,7 @@ enum outcome_kind {
 struct outcome {
 	enum outcome_kind kind;
 	int64_t ticket;
+	const struct ticket *subject; /* the ticket as it is now; valid during the call only */
 	enum ticket_state before, after;
 	char why[160];               /* for OUTCOME_STATE: one sentence */
 	const struct inputs *inputs; /* for OUTCOME_DECIDED: valid during the call of `emit` only */
@@ -121,11 +130,19 @@ struct ticket_run {
 /* A job asks. `ask` carries request, worker, upid, job_id, command, held_before_ms, and the id that
  * the client believes to have (0 = none). A known ticket (same id and same worker, or same worker
  * alone) is asked about again: seen_boot_ms moves, nothing else. An unknown id is taken up with
- * what it says. Returns the ticket, or NULL when TICKETS_MAX are live (the caller answers as the
- * policy's failure says). */
+ * what it says; it keeps that id where this gate never gave it to another (not below next_id). One
+ * that asks from inside its job for the first time is taken up as running. `wait` ends when it is
+ * let go, `run` is running then. Returns the ticket (&tickets->gone where it is over already:
+ * denied, or a wait that may go), valid until the next call; NULL when TICKETS_MAX are live (the
+ * caller answers as the policy's failure says). */
 struct ticket *ticket_ask(struct ticket_run *run, const struct ticket *ask);
 
-/* Asks again inside the job: phase job-start or backup-start of a released or running ticket. */
+/* Decides as for a newcomer that would ask now; no ticket, no outcome. `trace` may be NULL. */
+void ticket_check(struct ticket_run *run, const struct request *request, struct decision *ret,
+	struct trace *trace);
+
+/* Asks again inside the job: phase job-start or backup-start of a released or running ticket (a
+ * held one that went on without us is running then). NULL when there is no such live ticket. */
 struct ticket *ticket_recheck(struct ticket_run *run, int64_t id, const struct request *request);
 
 /* Evaluates all held tickets (of `nas`, or all for NULL) in order, and those that wait inside their
@@ -133,7 +150,9 @@ struct ticket *ticket_recheck(struct ticket_run *run, int64_t id, const struct r
  * says. */
 void ticket_tick(struct ticket_run *run, const char *nas);
 
-/* Events. False when there is no such live ticket. */
+/* Events. False when there is no such live ticket, or a withdrawn one runs already. A release
+ * decides at once where the job waits; for one that does not wait it means that it is not held
+ * again. */
 bool ticket_started(struct ticket_run *run, int64_t id); /* job-start passed */
 bool ticket_ended(struct ticket_run *run, int64_t id,
 	const char *why); /* job-end, job-abort, command ended */
@@ -144,7 +163,8 @@ bool ticket_release(struct ticket_run *run, int64_t id, const char *by, const ch
 /* Withdraws held tickets nobody asked for in `silence_ms` (90 s, counted from `since_boot_ms` at
  * least: the daemon's start), takes the slot of released ones that did not start within
  * start_grace, and loses running ones past running_ttl whose worker is not watched (worker.pid == 0
- * or another boot id or node). */
+ * or its node is not own_node; the caller loses those of another boot when it puts them
+ * back). Tick afterwards: slots may be free. */
 void ticket_sweep(
 	struct ticket_run *run, int64_t silence_ms, int64_t since_boot_ms, const char *own_node);
 
