@@ -51,7 +51,7 @@ static void stray_line(struct reader *r)
 		r->array->damaged = true;
 }
 
-static void array_begins(struct reader *r, struct mdline line)
+static void array_begins(struct reader *r, struct scan line)
 {
 	struct mdstat *m = r->mdstat;
 	struct mdstat_array *array;
@@ -87,7 +87,7 @@ static void array_begins(struct reader *r, struct mdline line)
 }
 
 /* A line that says more of the array begun last. */
-static void array_goes_on(struct reader *r, struct mdline line)
+static void array_goes_on(struct reader *r, struct scan line)
 {
 	struct mdstat_array *array = r->array;
 	bool ok;
@@ -119,7 +119,7 @@ static void array_goes_on(struct reader *r, struct mdline line)
 			"an array with more slots than are taken (1920)");
 }
 
-static void take_line(struct reader *r, struct mdline line)
+static void take_line(struct reader *r, struct scan line)
 {
 	struct mdstat *m = r->mdstat;
 
@@ -127,13 +127,13 @@ static void take_line(struct reader *r, struct mdline line)
 		r->blank = true;
 		return;
 	}
-	if (mdline_begins(line, "Personalities :")) {
+	if (scan_begins(line, "Personalities :")) {
 		if (r->header || r->array)
 			r->twice = true;
 		r->header = true;
 		r->last_ok = line.end[-1] == ']' || line.end[-1] == ':';
-		m->raidf1 = mdline_holds(line, "[raidF1]");
-	} else if (mdline_begins(line, "unused devices:")) {
+		m->raidf1 = scan_holds(line, "[raidF1]");
+	} else if (scan_begins(line, "unused devices:")) {
 		/* Before anything else it is no end of an mdstat. */
 		m->whole = m->whole || r->header || r->array;
 		r->last_ok = true;
@@ -142,7 +142,7 @@ static void take_line(struct reader *r, struct mdline line)
 	} else if (!m->whole) {
 		/* The two lines of Linux 2.2 and 2.4 after the personalities. */
 		if (r->header && !r->array &&
-			(mdline_begins(line, "read_ahead ") || mdline_begins(line, "Event: ")))
+			(scan_begins(line, "read_ahead ") || scan_begins(line, "Event: ")))
 			r->last_ok = true;
 		else
 			array_goes_on(r, line);
@@ -172,14 +172,14 @@ static void close_array(struct mdstat_array *array)
 }
 
 /* The keys of Unraid's /proc/mdstat (lime-technology's md.c), which has no line of the kernel's. */
-static bool is_unraid(struct mdline line)
+static bool is_unraid(struct scan line)
 {
 	static const char *const keys[] = {
 		"mdState=", "mdNumDisks=", "mdResync=", "mdResyncAction="};
 	size_t i;
 
 	for (i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
-		if (mdline_begins(line, keys[i]))
+		if (scan_begins(line, keys[i]))
 			return true;
 	}
 	return false;
@@ -222,7 +222,7 @@ bool mdstat_parse(const char *text, size_t len, struct mdstat *ret)
 		return fail(ret, MDSTAT_UNPARSEABLE, "the text holds NUL bytes");
 	while (p < end) {
 		const char *nl = memchr(p, '\n', (size_t)(end - p));
-		struct mdline line = mdline_trim((struct mdline){p, nl ? nl : end});
+		struct scan line = scan_trim((struct scan){p, nl ? nl : end});
 
 		something = something || line.p != line.end;
 		unraid = unraid || is_unraid(line);

@@ -16,7 +16,7 @@
 #include "md/facts.h"
 
 #define MDSTAT_MAX_TEXT ((size_t)256 << 10)
-#define MDSTAT_MAX_SLOTS 1920                        /* MD_SB_DISKS is 27; 1.x metadata ends here */
+#define MDSTAT_MAX_SLOTS 1920 /* roles that a 1.x superblock has room for: (4096 - 256) / 2 */
 #define MDSTAT_MAX_MEMBERS (MDSTAT_MAX_TEXT / 5 + 1) /* " a[0]" each: what the text can hold */
 
 enum mdstat_format {

@@ -7,149 +7,73 @@
 
 #define DISKS_MAX 1000000 /* more than any raid_disks: keeps sums in 32 bits */
 
-static bool is_blank(char c)
-{
-	return c == ' ' || c == '\t';
-}
-
 static bool is_digit(char c)
 {
 	return c >= '0' && c <= '9';
 }
 
-struct mdline mdline_trim(struct mdline line)
+static bool is_blank(char c)
 {
-	while (line.p < line.end && (is_blank(*line.p) || *line.p == '\r'))
-		line.p++;
-	while (line.p < line.end && (is_blank(line.end[-1]) || line.end[-1] == '\r'))
-		line.end--;
-	return line;
+	return c == ' ' || c == '\t';
 }
 
-static size_t left(const struct mdline *l)
+static struct mdstat_slice slice_of(const struct mdstat *mdstat, struct scan word)
 {
-	return (size_t)(l->end - l->p);
-}
-
-bool mdline_begins(struct mdline line, const char *text)
-{
-	size_t len = strlen(text);
-
-	return left(&line) >= len && memcmp(line.p, text, len) == 0;
-}
-
-bool mdline_holds(struct mdline line, const char *text)
-{
-	for (; line.p < line.end; line.p++) {
-		if (mdline_begins(line, text))
-			return true;
-	}
-	return false;
-}
-
-static bool take(struct mdline *l, const char *text)
-{
-	if (!mdline_begins(*l, text))
-		return false;
-	l->p += strlen(text);
-	return true;
-}
-
-static bool take_blanks(struct mdline *l)
-{
-	const char *start = l->p;
-
-	while (l->p < l->end && is_blank(*l->p))
-		l->p++;
-	return l->p > start;
-}
-
-static bool take_number(struct mdline *l, uint64_t max, uint64_t *ret)
-{
-	const char *start = l->p;
-
-	while (l->p < l->end && is_digit(*l->p))
-		l->p++;
-	return digits_parse(start, (size_t)(l->p - start), max, ret);
-}
-
-static bool take_opt(struct mdline *l, uint64_t max, struct opt *ret)
-{
-	uint64_t n = 0;
-
-	if (!take_number(l, max, &n))
-		return false;
-	*ret = OPT((int64_t)n);
-	return true;
-}
-
-static struct mdline take_word(struct mdline *l)
-{
-	struct mdline word = {l->p, l->p};
-
-	while (l->p < l->end && !is_blank(*l->p))
-		l->p++;
-	word.end = l->p;
-	return word;
-}
-
-static struct mdstat_slice slice_of(const struct mdstat *mdstat, struct mdline word)
-{
-	return (struct mdstat_slice){(uint32_t)(word.p - mdstat->text), (uint32_t)left(&word)};
+	return (struct mdstat_slice){(uint32_t)(word.p - mdstat->text), (uint32_t)scan_left(&word)};
 }
 
 /* --- the first line --- */
 
-bool mdline_is_array(struct mdline line)
+bool mdline_is_array(struct scan line)
 {
-	if (!mdline_begins(line, "md"))
+	if (!scan_begins(line, "md"))
 		return false;
-	take_word(&line);
-	take_blanks(&line);
-	if (!take(&line, ":"))
+	scan_word(&line);
+	scan_blanks(&line);
+	if (!scan_take(&line, ":"))
 		return false;
-	take_blanks(&line);
-	return mdline_begins(line, "active") || mdline_begins(line, "inactive") ||
-		mdline_begins(line, "broken");
+	scan_blanks(&line);
+	return scan_begins(line, "active") || scan_begins(line, "inactive") ||
+		scan_begins(line, "broken");
 }
 
-static bool take_state(struct mdline *l, struct mdstat_array *array)
+static bool take_state(struct scan *l, struct mdstat_array *array)
 {
 	array->read_only = MDSTAT_RO_NO;
-	if (take(l, "inactive"))
+	if (scan_take(l, "inactive"))
 		array->state = MDSTAT_INACTIVE;
-	else if (take(l, "active"))
+	else if (scan_take(l, "active"))
 		array->state = MDSTAT_ACTIVE;
-	else if (take(l, "broken"))
+	else if (scan_take(l, "broken"))
 		array->state = MDSTAT_BROKEN;
 	else
 		return false;
 	/* Linux before 2.6.39 prints no blank before it. */
-	take_blanks(l);
-	if (take(l, "(auto-read-only)"))
+	scan_blanks(l);
+	if (scan_take(l, "(auto-read-only)"))
 		array->read_only = MDSTAT_RO_AUTO;
-	else if (take(l, "(read-only)"))
+	else if (scan_take(l, "(read-only)"))
 		array->read_only = MDSTAT_RO_YES;
 	return l->p == l->end || is_blank(l->p[-1]) || is_blank(*l->p);
 }
 
 /* The level's word; an inactive array has none, and its members come at once. */
-static bool take_level(struct mdstat *mdstat, struct mdline *l, struct mdstat_array *array)
+static bool take_level(struct mdstat *mdstat, struct scan *l, struct mdstat_array *array)
 {
-	struct mdline rest = *l, word = take_word(&rest);
+	struct scan rest = *l, word = scan_word(&rest);
 	char name[16];
 
 	array->level = MD_LEVEL_UNKNOWN;
 	if (word.p == word.end)
 		return array->state == MDSTAT_INACTIVE;
-	if (array->state == MDSTAT_INACTIVE && (mdline_holds(word, "[") || is_digit(*word.p)))
+	if (array->state == MDSTAT_INACTIVE && (scan_holds(word, "[") || is_digit(*word.p)))
 		return true;
-	if (array->state == MDSTAT_INACTIVE && mdline_begins(word, "super"))
+	if (array->state == MDSTAT_INACTIVE && scan_begins(word, "super"))
 		return true;
-	if (mdline_holds(word, "[") || is_digit(*word.p) || left(&word) >= sizeof(name))
+	if (scan_holds(word, "[") || is_digit(*word.p) || scan_left(&word) >= sizeof(name))
 		return false;
-	memcpy(name, word.p, left(&word));
-	name[left(&word)] = '\0';
+	memcpy(name, word.p, scan_left(&word));
+	name[scan_left(&word)] = '\0';
 	array->level_text = slice_of(mdstat, word);
 	array->level = md_level_parse(name);
 	if (array->level == MD_LEVEL_NONE || array->level == MD_LEVEL_CONTAINER)
@@ -179,7 +103,7 @@ static uint32_t flag_of(char letter)
 }
 
 /* "sda1[0](W)(S)". A device's name may hold anything but a blank. */
-static bool member_read(const struct mdstat *mdstat, struct mdline word, struct mdstat_member *ret)
+static bool member_read(const struct mdstat *mdstat, struct scan word, struct mdstat_member *ret)
 {
 	const char *start = word.p, *open;
 	uint64_t number = 0;
@@ -193,7 +117,7 @@ static bool member_read(const struct mdstat *mdstat, struct mdline word, struct 
 		ret->flags |= flag;
 		word.end -= 3;
 	}
-	if (left(&word) < 4 || word.end[-1] != ']')
+	if (scan_left(&word) < 4 || word.end[-1] != ']')
 		return false;
 	for (open = word.end - 2; open > start && is_digit(*open); open--)
 		;
@@ -202,7 +126,7 @@ static bool member_read(const struct mdstat *mdstat, struct mdline word, struct 
 	if (!digits_parse(open + 1, (size_t)(word.end - 1 - (open + 1)), UINT32_MAX, &number))
 		return false;
 	ret->number = (uint32_t)number;
-	ret->name = slice_of(mdstat, (struct mdline){start, open});
+	ret->name = slice_of(mdstat, (struct scan){start, open});
 	return true;
 }
 
@@ -216,28 +140,28 @@ static void member_add(
 	array->n_spare += (member->flags & MDSTAT_SPARE) != 0;
 }
 
-static bool geometry_read(struct mdstat *mdstat, struct mdstat_array *array, struct mdline l);
+static bool geometry_read(struct mdstat *mdstat, struct mdstat_array *array, struct scan l);
 
-bool mdline_array(struct mdstat *mdstat, struct mdstat_array *array, struct mdline line)
+bool mdline_array(struct mdstat *mdstat, struct mdstat_array *array, struct scan line)
 {
-	struct mdline name = take_word(&line), word, before;
+	struct scan name = scan_word(&line), word, before;
 	struct mdstat_member member;
 
-	if (left(&name) >= MD_NAME_MAX)
+	if (scan_left(&name) >= MD_NAME_MAX)
 		return false;
-	memcpy(array->name, name.p, left(&name));
-	array->name[left(&name)] = '\0';
-	take_blanks(&line);
-	take(&line, ":");
-	take_blanks(&line);
+	memcpy(array->name, name.p, scan_left(&name));
+	array->name[scan_left(&name)] = '\0';
+	scan_blanks(&line);
+	scan_take(&line, ":");
+	scan_blanks(&line);
 	if (!take_state(&line, array))
 		return false;
-	take_blanks(&line);
+	scan_blanks(&line);
 	if (!take_level(mdstat, &line, array))
 		return false;
-	while (take_blanks(&line), line.p < line.end) {
+	while (scan_blanks(&line), line.p < line.end) {
 		before = line;
-		word = take_word(&line);
+		word = scan_word(&line);
 		if (member_read(mdstat, word, &member)) {
 			if (mdstat->n_members == MDSTAT_MAX_MEMBERS)
 				return false;
@@ -258,41 +182,41 @@ bool mdline_array(struct mdstat *mdstat, struct mdstat_array *array, struct mdli
 /* --- the second line --- */
 
 /* " super 1.2", " super external:imsm", " super non-persistent", or nothing (0.90). */
-static bool take_metadata(struct mdstat *mdstat, struct mdstat_array *array, struct mdline *l)
+static bool take_metadata(struct mdstat *mdstat, struct mdstat_array *array, struct scan *l)
 {
-	struct mdline word, check;
+	struct scan word, check;
 	uint64_t n;
 
-	if (!take(l, "super"))
+	if (!scan_take(l, "super"))
 		return true;
-	if (!take_blanks(l))
+	if (!scan_blanks(l))
 		return false;
-	word = check = take_word(l);
+	word = check = scan_word(l);
 	array->metadata = slice_of(mdstat, word);
-	take_blanks(l);
-	if (take(&check, "external:"))
+	scan_blanks(l);
+	if (scan_take(&check, "external:"))
 		return check.p < check.end;
-	if (take(&check, "non-persistent"))
+	if (scan_take(&check, "non-persistent"))
 		return check.p == check.end;
-	return take_number(&check, 99, &n) && take(&check, ".") && take_number(&check, 99, &n) &&
-		check.p == check.end;
+	return scan_number(&check, 99, &n) && scan_take(&check, ".") &&
+		scan_number(&check, 99, &n) && check.p == check.end;
 }
 
 /* "[n/m] [MAP]". Both numbers and the map are kept, also where they disagree. */
-static bool take_map(struct mdstat *mdstat, struct mdstat_array *array, struct mdline *l)
+static bool take_map(struct mdstat *mdstat, struct mdstat_array *array, struct scan *l)
 {
 	struct opt n = OPT_NONE, m = OPT_NONE;
-	struct mdline map;
+	struct scan map;
 	bool negative;
 
-	if (!take(l, "[") || !take_opt(l, DISKS_MAX, &n) || !take(l, "/"))
+	if (!scan_take(l, "[") || !scan_opt(l, DISKS_MAX, &n) || !scan_take(l, "/"))
 		return false;
-	negative = take(l, "-");
-	if (!take_opt(l, DISKS_MAX, &m) || !take(l, "]"))
+	negative = scan_take(l, "-");
+	if (!scan_opt(l, DISKS_MAX, &m) || !scan_take(l, "]"))
 		return false;
 	array->raid_disks = n;
 	array->working = OPT(negative ? -m.v : m.v);
-	if (!take_blanks(l) || !take(l, "["))
+	if (!scan_blanks(l) || !scan_take(l, "["))
 		return false;
 	map.p = l->p;
 	while (l->p < l->end && (*l->p == 'U' || *l->p == '_' || *l->p == 'E')) {
@@ -301,65 +225,65 @@ static bool take_map(struct mdstat *mdstat, struct mdstat_array *array, struct m
 		l->p++;
 	}
 	map.end = l->p;
-	if (!take(l, "]"))
+	if (!scan_take(l, "]"))
 		return false;
 	array->slots = slice_of(mdstat, map);
 	return n.v > 0 && (int64_t)array->slots.len == n.v;
 }
 
 /* raid4, raid5, raid6: "level 5, 64k chunk, algorithm 2". */
-static bool take_parity(struct mdline *l)
+static bool take_parity(struct scan *l)
 {
 	uint64_t n;
 
-	return take(l, "level ") && take_number(l, UINT32_MAX, &n) && take(l, ", ") &&
-		take_number(l, UINT32_MAX, &n) && take(l, "k chunk, algorithm ") &&
-		take_number(l, UINT32_MAX, &n) && take_blanks(l);
+	return scan_take(l, "level ") && scan_number(l, UINT32_MAX, &n) && scan_take(l, ", ") &&
+		scan_number(l, UINT32_MAX, &n) && scan_take(l, "k chunk, algorithm ") &&
+		scan_number(l, UINT32_MAX, &n) && scan_blanks(l);
 }
 
 /* raid10: "512K chunks 2 near-copies 2 offset-copies 2 devices per set", each part only if it
  * matters. */
-static bool take_copies(struct mdline *l, struct mdstat_array *array)
+static bool take_copies(struct scan *l, struct mdstat_array *array)
 {
 	while (l->p < l->end && is_digit(*l->p)) {
 		uint64_t n = 0;
 
-		if (!take_number(l, DISKS_MAX, &n))
+		if (!scan_number(l, DISKS_MAX, &n))
 			return false;
-		if (take(l, "K chunks") || take(l, " devices per set")) {
-			take_blanks(l);
+		if (scan_take(l, "K chunks") || scan_take(l, " devices per set")) {
+			scan_blanks(l);
 			continue;
 		}
-		if (take(l, " near-copies"))
+		if (scan_take(l, " near-copies"))
 			array->near_copies = (uint32_t)n;
-		else if (take(l, " far-copies") || take(l, " offset-copies"))
+		else if (scan_take(l, " far-copies") || scan_take(l, " offset-copies"))
 			array->far_copies = (uint32_t)n;
 		else
 			return false;
 		if (!n)
 			return false;
-		take_blanks(l);
+		scan_blanks(l);
 	}
 	return true;
 }
 
 /* raid0 "64k chunks", linear "64k rounding"; Synology prints a map after it. */
 static bool take_plain(
-	struct mdstat *mdstat, struct mdstat_array *array, struct mdline *l, const char *word)
+	struct mdstat *mdstat, struct mdstat_array *array, struct scan *l, const char *word)
 {
 	uint64_t n;
 
-	if (!take_number(l, UINT32_MAX, &n) || !take(l, word))
+	if (!scan_number(l, UINT32_MAX, &n) || !scan_take(l, word))
 		return false;
-	take_blanks(l);
+	scan_blanks(l);
 	return l->p == l->end || take_map(mdstat, array, l);
 }
 
 /* A personality that we do not know may print anything; its map, if it ends in one, is read all the
  * same. */
-static bool take_unknown(struct mdstat *mdstat, struct mdstat_array *array, struct mdline *l)
+static bool take_unknown(struct mdstat *mdstat, struct mdstat_array *array, struct scan *l)
 {
-	struct mdline at;
+	struct scan at;
 
 	for (at = *l; at.p < at.end; at.p++) {
 		if (*at.p != '[')
@@ -372,20 +296,20 @@ static bool take_unknown(struct mdstat *mdstat, struct mdstat_array *array, stru
 }
 
 /* drivers/md/md-faulty.c, faulty_status(): " WriteTransient=2(8)", " WriteAll", " nfaults=0". */
-static bool take_faulty(struct mdline *l)
+static bool take_faulty(struct scan *l)
 {
 	while (l->p < l->end) {
-		struct mdline word = take_word(l);
+		struct scan word = scan_word(l);
 
-		if (!mdline_begins(word, "Write") && !mdline_begins(word, "Read") &&
-			!mdline_begins(word, "nfaults="))
+		if (!scan_begins(word, "Write") && !scan_begins(word, "Read") &&
+			!scan_begins(word, "nfaults="))
 			return false;
-		take_blanks(l);
+		scan_blanks(l);
 	}
 	return true;
 }
 
-static bool take_personality(struct mdstat *mdstat, struct mdstat_array *array, struct mdline *l)
+static bool take_personality(struct mdstat *mdstat, struct mdstat_array *array, struct scan *l)
 {
 	switch (array->level) {
 	case MD_LEVEL_RAID1:
@@ -413,63 +337,63 @@ static bool take_personality(struct mdstat *mdstat, struct mdstat_array *array, 
 }
 
 /* What follows the size: metadata, then what the personality's status() prints. */
-static bool geometry_read(struct mdstat *mdstat, struct mdstat_array *array, struct mdline l)
+static bool geometry_read(struct mdstat *mdstat, struct mdstat_array *array, struct scan l)
 {
 	if (!take_metadata(mdstat, array, &l) || !take_personality(mdstat, array, &l))
 		return false;
 	return l.p == l.end;
 }
 
-bool mdline_blocks(struct mdstat *mdstat, struct mdstat_array *array, struct mdline line)
+bool mdline_blocks(struct mdstat *mdstat, struct mdstat_array *array, struct scan line)
 {
 	array->has_blocks = true;
-	if (!take_opt(&line, INT64_MAX, &array->size_kib) || !take(&line, " blocks"))
+	if (!scan_opt(&line, INT64_MAX, &array->size_kib) || !scan_take(&line, " blocks"))
 		return false;
-	take_blanks(&line);
+	scan_blanks(&line);
 	return geometry_read(mdstat, array, line);
 }
 
 /* --- the further lines --- */
 
-enum mdline_kind mdline_kind(struct mdline line)
+enum mdline_kind mdline_kind(struct scan line)
 {
 	uint64_t n;
 
-	if (mdline_begins(line, "bitmap:"))
+	if (scan_begins(line, "bitmap:"))
 		return MDLINE_BITMAP;
-	if (mdline_begins(line, "re") || mdline_begins(line, "check"))
-		return mdline_holds(line, "=") ? MDLINE_SYNC : MDLINE_OTHER;
-	if (mdline_begins(line, "[=") || mdline_begins(line, "[>"))
+	if (scan_begins(line, "re") || scan_begins(line, "check"))
+		return scan_holds(line, "=") ? MDLINE_SYNC : MDLINE_OTHER;
+	if (scan_begins(line, "[=") || scan_begins(line, "[>"))
 		return MDLINE_SYNC;
-	if (take_number(&line, UINT64_MAX, &n) && mdline_begins(line, " blocks"))
+	if (scan_number(&line, UINT64_MAX, &n) && scan_begins(line, " blocks"))
 		return MDLINE_BLOCKS;
 	return MDLINE_OTHER;
 }
 
-static enum md_operation take_operation(struct mdline *l)
+static enum md_operation take_operation(struct scan *l)
 {
-	if (take(l, "recovery") || take(l, "recover"))
+	if (scan_take(l, "recovery") || scan_take(l, "recover"))
 		return MD_OP_RECOVERY;
-	if (take(l, "resync"))
+	if (scan_take(l, "resync"))
 		return MD_OP_RESYNC;
-	if (take(l, "reshape"))
+	if (scan_take(l, "reshape"))
 		return MD_OP_RESHAPE;
-	if (take(l, "check"))
+	if (scan_take(l, "check"))
 		return MD_OP_CHECK;
 	return MD_OP_NONE;
 }
 
 /* "resync=DELAYED" is said whatever operation waits; PENDING is a resync only; REMOTE (clustered
  * md) names its operation. */
-static bool take_waiting(struct mdline *l, enum md_operation operation, struct mdstat_array *array)
+static bool take_waiting(struct scan *l, enum md_operation operation, struct mdstat_array *array)
 {
-	if (take(l, "DELAYED")) {
+	if (scan_take(l, "DELAYED")) {
 		array->operation = MD_OP_UNKNOWN;
 		array->sync_state = MD_SYNC_DELAYED;
-	} else if (take(l, "PENDING")) {
+	} else if (scan_take(l, "PENDING")) {
 		array->operation = operation;
 		array->sync_state = MD_SYNC_PENDING;
-	} else if (take(l, "REMOTE")) {
+	} else if (scan_take(l, "REMOTE")) {
 		array->operation = operation;
 		array->sync_state = MD_SYNC_REMOTE;
 	} else {
@@ -479,36 +403,36 @@ static bool take_waiting(struct mdline *l, enum md_operation operation, struct m
 }
 
 /* "12.6" as tenths. */
-static bool take_tenths(struct mdline *l, struct opt *ret)
+static bool take_tenths(struct scan *l, struct opt *ret)
 {
 	uint64_t whole = 0, tenth = 0;
 
-	if (!take_number(l, UINT64_MAX, &whole) || !take(l, ".") || !take_number(l, 9, &tenth))
+	if (!scan_number(l, UINT64_MAX, &whole) || !scan_take(l, ".") || !scan_number(l, 9, &tenth))
 		return false;
 	*ret = OPT(whole > INT64_MAX / 10 - 1 ? INT64_MAX : (int64_t)(whole * 10 + tenth));
 	return true;
 }
 
 /* " 12.6% (37043392/292945152) finish=127.5min speed=33440K/sec" */
-static bool take_progress(struct mdline *l, struct mdstat_array *array)
+static bool take_progress(struct scan *l, struct mdstat_array *array)
 {
 	bool negative;
 
-	take_blanks(l);
-	if (!take_tenths(l, &array->percent_x10) || !take(l, "%") || !take_blanks(l) ||
-		!take(l, "("))
+	scan_blanks(l);
+	if (!take_tenths(l, &array->percent_x10) || !scan_take(l, "%") || !scan_blanks(l) ||
+		!scan_take(l, "("))
 		return false;
-	if (!take_opt(l, INT64_MAX, &array->done_kib) || !take(l, "/") ||
-		!take_opt(l, INT64_MAX, &array->total_kib) || !take(l, ")"))
+	if (!scan_opt(l, INT64_MAX, &array->done_kib) || !scan_take(l, "/") ||
+		!scan_opt(l, INT64_MAX, &array->total_kib) || !scan_take(l, ")"))
 		return false;
-	if (!take_blanks(l) || !take(l, "finish=") || !take_tenths(l, &array->finish_x10) ||
-		!take(l, "min"))
+	if (!scan_blanks(l) || !scan_take(l, "finish=") || !take_tenths(l, &array->finish_x10) ||
+		!scan_take(l, "min"))
 		return false;
-	if (!take_blanks(l) || !take(l, "speed="))
+	if (!scan_blanks(l) || !scan_take(l, "speed="))
 		return false;
 	/* %ld of an unsigned sum that may have underflowed (Linux 4.4). */
-	negative = take(l, "-");
-	if (!take_opt(l, INT64_MAX, &array->speed_kib_s) || !take(l, "K/sec"))
+	negative = scan_take(l, "-");
+	if (!scan_opt(l, INT64_MAX, &array->speed_kib_s) || !scan_take(l, "K/sec"))
 		return false;
 	if (negative)
 		array->speed_kib_s.v = -array->speed_kib_s.v;
@@ -521,9 +445,9 @@ static void forget_progress(struct mdstat_array *array)
 	array->speed_kib_s = array->finish_x10 = OPT_NONE;
 }
 
-bool mdline_sync(struct mdstat_array *array, struct mdline line)
+bool mdline_sync(struct mdstat_array *array, struct scan line)
 {
-	bool bar = take(&line, "[");
+	bool bar = scan_take(&line, "[");
 	enum md_operation operation;
 
 	if (array->sync_state != MD_SYNC_NONE) {
@@ -535,15 +459,15 @@ bool mdline_sync(struct mdstat_array *array, struct mdline line)
 	}
 	while (bar && line.p < line.end && (*line.p == '=' || *line.p == '>' || *line.p == '.'))
 		line.p++;
-	if (bar && (!take(&line, "]") || !take_blanks(&line)))
+	if (bar && (!scan_take(&line, "]") || !scan_blanks(&line)))
 		return false;
 	operation = take_operation(&line);
 	if (operation == MD_OP_NONE)
 		return false;
 	if (!bar)
-		return take(&line, "=") && take_waiting(&line, operation, array);
-	take_blanks(&line);
-	if (!take(&line, "="))
+		return scan_take(&line, "=") && take_waiting(&line, operation, array);
+	scan_blanks(&line);
+	if (!scan_take(&line, "="))
 		return false;
 	array->operation = operation;
 	array->sync_state = MD_SYNC_RUNNING;
@@ -555,16 +479,16 @@ bool mdline_sync(struct mdstat_array *array, struct mdline line)
 }
 
 /* "bitmap: 0/4 pages [0KB], 65536KB chunk, file: /a b" (md_bitmap_status()). */
-bool mdline_bitmap(struct mdline line)
+bool mdline_bitmap(struct scan line)
 {
 	uint64_t n;
 
-	if (!take(&line, "bitmap: ") || !take_number(&line, UINT64_MAX, &n) || !take(&line, "/") ||
-		!take_number(&line, UINT64_MAX, &n) || !take(&line, " pages [") ||
-		!take_number(&line, UINT64_MAX, &n) || !take(&line, "KB], ") ||
-		!take_number(&line, UINT64_MAX, &n))
+	if (!scan_take(&line, "bitmap: ") || !scan_number(&line, UINT64_MAX, &n) ||
+		!scan_take(&line, "/") || !scan_number(&line, UINT64_MAX, &n) ||
+		!scan_take(&line, " pages [") || !scan_number(&line, UINT64_MAX, &n) ||
+		!scan_take(&line, "KB], ") || !scan_number(&line, UINT64_MAX, &n))
 		return false;
-	if (!take(&line, "KB chunk") && !take(&line, "B chunk"))
+	if (!scan_take(&line, "KB chunk") && !scan_take(&line, "B chunk"))
 		return false;
-	return line.p == line.end || (take(&line, ", file: ") && line.p < line.end);
+	return line.p == line.end || (scan_take(&line, ", file: ") && line.p < line.end);
 }

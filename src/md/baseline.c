@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: MIT
+#include "md/baseline.h"
+
+#include <string.h>
+
+#define KIB 1024
+#define PPM 1000000
+
+static int bucket_of(int64_t position_ppm)
+{
+	if (position_ppm < 0)
+		return 0;
+	if (position_ppm >= PPM)
+		return BASELINE_BUCKETS - 1;
+	return (int)(position_ppm * BASELINE_BUCKETS / PPM);
+}
+
+void baseline_add(
+	struct baseline *baseline, enum md_operation operation, int64_t position_ppm, int64_t rate)
+{
+	int64_t kib_s = rate / KIB;
+	int at = bucket_of(position_ppm);
+	uint32_t n;
+
+	if (baseline->operation != operation) {
+		*baseline = (struct baseline){0};
+		baseline->operation = operation;
+	}
+	if (kib_s <= 0)
+		return;
+	n = baseline->buckets[at].n++;
+	baseline->buckets[at].kib_s[n % BASELINE_SAMPLES] =
+		kib_s > UINT32_MAX ? UINT32_MAX : (uint32_t)kib_s;
+}
+
+/* The median; of an even count the lower of the two in the middle. */
+static struct opt bucket_value(const struct baseline *baseline, int at)
+{
+	uint32_t sorted[BASELINE_SAMPLES], n = baseline->buckets[at].n, i, k;
+
+	if (n > BASELINE_SAMPLES)
+		n = BASELINE_SAMPLES;
+	if (n < BASELINE_ENOUGH)
+		return OPT_NONE;
+	for (i = 0; i < n; i++) {
+		uint32_t v = baseline->buckets[at].kib_s[i];
+
+		for (k = i; k > 0 && sorted[k - 1] > v; k--)
+			sorted[k] = sorted[k - 1];
+		sorted[k] = v;
+	}
+	return OPT((int64_t)sorted[(n - 1) / 2] * KIB);
+}
+
+struct opt baseline_at(
+	const struct baseline *baseline, enum md_operation operation, int64_t position_ppm)
+{
+	int here = bucket_of(position_ppm), far;
+
+	if (baseline->operation != operation || operation == MD_OP_NONE)
+		return OPT_NONE;
+	for (far = 0; far <= BASELINE_REACH; far++) {
+		struct opt left = OPT_NONE, right = OPT_NONE;
+
+		if (here - far >= 0)
+			left = bucket_value(baseline, here - far);
+		if (here + far < BASELINE_BUCKETS)
+			right = bucket_value(baseline, here + far);
+		if (left.known && right.known)
+			return left.v < right.v ? left : right;
+		if (left.known || right.known)
+			return left.known ? left : right;
+	}
+	return OPT_NONE;
+}

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: MIT
+/*
+ * What an operation does undisturbed, by position: disks slow down towards their inner tracks.
+ * Pure.
+ *
+ * Each twentieth of the way keeps its last few samples; their median is what counts, so that one
+ * odd sample (a jump over what a bitmap says is clean) moves nothing. Before enough samples nothing
+ * is known.
+ */
+#ifndef RG_MD_BASELINE_H
+#define RG_MD_BASELINE_H
+
+#include "md/facts.h"
+
+#define BASELINE_BUCKETS 20
+#define BASELINE_SAMPLES 5 /* kept for each bucket */
+#define BASELINE_ENOUGH 3  /* of them make a bucket known */
+#define BASELINE_REACH 5   /* buckets: how far from here a neighbour still says something */
+
+/* Plain data, all zero is empty: the store keeps it as it is. */
+struct baseline {
+	enum md_operation operation; /* a reshape's pace says nothing of a recovery's */
+	struct {
+		uint32_t n;                       /* samples taken */
+		uint32_t kib_s[BASELINE_SAMPLES]; /* a ring */
+	} buckets[BASELINE_BUCKETS];
+};
+
+/* An undisturbed sample. Another operation than before starts anew. */
+void baseline_add(
+	struct baseline *baseline, enum md_operation operation, int64_t position_ppm, int64_t rate);
+
+/* Bytes/s here: of this bucket, else of the nearest known one within reach, the lower of two
+ * equally near. */
+struct opt baseline_at(
+	const struct baseline *baseline, enum md_operation operation, int64_t position_ppm);
+
+#endif
