@@ -160,12 +160,14 @@ static bool inner_path(char *ret, size_t size)
 	return true;
 }
 
-/* In the child: becomes the inner hook, with nothing blocked and our end of the link as HOOK_FD. */
+/* In the child: becomes the inner hook, with our end of the link as HOOK_FD. Signals that end it
+ * stay blocked until it listens to them: one that comes while its libraries are loaded must not
+ * kill it before it has remembered the abort. */
 static void __attribute__((noreturn))
 become_inner(const char *path, char **argv, char **envp, int link, pid_t outer)
 {
 	char text[32];
-	sigset_t none;
+	sigset_t child;
 	int len;
 
 	prctl(PR_SET_PDEATHSIG, SIGTERM);
@@ -175,8 +177,9 @@ become_inner(const char *path, char **argv, char **envp, int link, pid_t outer)
 		fcntl(link, F_SETFD, 0);
 	else
 		dup2(link, HOOK_FD);
-	sigemptyset(&none);
-	sigprocmask(SIG_SETMASK, &none, NULL);
+	sigemptyset(&child);
+	sigaddset(&child, SIGCHLD);
+	sigprocmask(SIG_UNBLOCK, &child, NULL);
 	execve(path, argv, envp);
 	len = snprintf(text, sizeof(text), HOOK_EXEC, errno);
 	if (write(HOOK_FD, text, (size_t)len) < 0)

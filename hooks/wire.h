@@ -4,7 +4,8 @@
  * has as descriptor HOOK_FD. The outer one says HOOK_HELLO before it starts the inner one: the
  * vzdump worker's pid and start time (field 22 of /proc/PID/stat, 0 where it cannot be read). The
  * inner one says HOOK_FAIL just before it exits with that status; an exit status that was not
- * announced so is never taken as a verdict.
+ * announced so is never taken as a verdict. The inner one is started with SIGTERM, SIGINT and
+ * SIGHUP blocked.
  */
 #ifndef RG_HOOKS_WIRE_H
 #define RG_HOOKS_WIRE_H
