@@ -33,43 +33,41 @@ void baseline_add(
 		kib_s > UINT32_MAX ? UINT32_MAX : (uint32_t)kib_s;
 }
 
-/* The median; of an even count the lower of the two in the middle. */
-static struct opt bucket_value(const struct baseline *baseline, int at)
+/* Adds the samples of a bucket to the sorted list. */
+static void gather(const struct baseline *baseline, int at, uint32_t *sorted, uint32_t *n)
 {
-	uint32_t sorted[BASELINE_SAMPLES], n = baseline->buckets[at].n, i, k;
+	uint32_t i, k, count;
 
-	if (n > BASELINE_SAMPLES)
-		n = BASELINE_SAMPLES;
-	if (n < BASELINE_ENOUGH)
-		return OPT_NONE;
-	for (i = 0; i < n; i++) {
+	if (at < 0 || at >= BASELINE_BUCKETS)
+		return;
+	count = baseline->buckets[at].n;
+	if (count > BASELINE_SAMPLES)
+		count = BASELINE_SAMPLES;
+	for (i = 0; i < count; i++) {
 		uint32_t v = baseline->buckets[at].kib_s[i];
 
-		for (k = i; k > 0 && sorted[k - 1] > v; k--)
+		for (k = *n; k > 0 && sorted[k - 1] > v; k--)
 			sorted[k] = sorted[k - 1];
 		sorted[k] = v;
+		(*n)++;
 	}
-	return OPT((int64_t)sorted[(n - 1) / 2] * KIB);
 }
 
 struct opt baseline_at(
 	const struct baseline *baseline, enum md_operation operation, int64_t position_ppm)
 {
+	uint32_t sorted[(2 * BASELINE_REACH + 1) * BASELINE_SAMPLES], n = 0;
 	int here = bucket_of(position_ppm), far;
 
 	if (baseline->operation != operation || operation == MD_OP_NONE)
 		return OPT_NONE;
-	for (far = 0; far <= BASELINE_REACH; far++) {
-		struct opt left = OPT_NONE, right = OPT_NONE;
-
-		if (here - far >= 0)
-			left = bucket_value(baseline, here - far);
-		if (here + far < BASELINE_BUCKETS)
-			right = bucket_value(baseline, here + far);
-		if (left.known && right.known)
-			return left.v < right.v ? left : right;
-		if (left.known || right.known)
-			return left.known ? left : right;
+	for (far = 0; far <= BASELINE_REACH && n < BASELINE_ENOUGH; far++) {
+		gather(baseline, here - far, sorted, &n);
+		if (far)
+			gather(baseline, here + far, sorted, &n);
 	}
-	return OPT_NONE;
+	if (n < BASELINE_ENOUGH)
+		return OPT_NONE;
+	/* Of an even count the lower of the two in the middle. */
+	return OPT((int64_t)sorted[(n - 1) / 2] * KIB);
 }

@@ -3,9 +3,9 @@
  * What an operation does undisturbed, by position: disks slow down towards their inner tracks.
  * Pure.
  *
- * Each twentieth of the way keeps its last few samples; their median is what counts, so that one
- * odd sample (a jump over what a bitmap says is clean) moves nothing. Before enough samples nothing
- * is known.
+ * Each twentieth of the way keeps its last few samples; where it has too few, those nearest to it
+ * help out, as far as a quarter of the way. The median is what counts, so that one odd sample (a
+ * jump over what a bitmap says is clean) moves nothing. Before enough samples nothing is known.
  */
 #ifndef RG_MD_BASELINE_H
 #define RG_MD_BASELINE_H
@@ -14,8 +14,8 @@
 
 #define BASELINE_BUCKETS 20
 #define BASELINE_SAMPLES 5 /* kept for each bucket */
-#define BASELINE_ENOUGH 3  /* of them make a bucket known */
-#define BASELINE_REACH 5   /* buckets: how far from here a neighbour still says something */
+#define BASELINE_ENOUGH 3  /* samples, before anything is said */
+#define BASELINE_REACH 5   /* buckets to either side that may help out */
 
 /* Plain data, all zero is empty: the store keeps it as it is. */
 struct baseline {
@@ -30,8 +30,7 @@ struct baseline {
 void baseline_add(
 	struct baseline *baseline, enum md_operation operation, int64_t position_ppm, int64_t rate);
 
-/* Bytes/s here: of this bucket, else of the nearest known one within reach, the lower of two
- * equally near. */
+/* Bytes/s at this position, by the samples nearest to it. */
 struct opt baseline_at(
 	const struct baseline *baseline, enum md_operation operation, int64_t position_ppm);
 
