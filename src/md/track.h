@@ -23,8 +23,9 @@
 
 #define TRACK_MAX_RULES 32
 #define TRACK_STALE_MS (5 * MS_MINUTE) /* default for track.stale_ms */
-#define TRACK_DRAIN_MS                                                                             \
-	(10 * MS_SECOND) /* quiet for so long before a window counts for the baseline */
+/* Quiet for so long before a window counts for the baseline: page caches drain through md, disks'
+ * own do not. */
+#define TRACK_DRAIN_MS (5 * MS_SECOND)
 
 /* One array as we know it. For track.c only, but for reading in tests. */
 struct track_array {
