@@ -1,0 +1,435 @@
+// SPDX-License-Identifier: MIT
+/* What can happen at the desk. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "gate/desk_impl.h"
+#include "gate/notify.h"
+#include "gate/reading.h"
+#include "gate/workers.h"
+#include "wire/wire.h"
+
+const struct tickets *desk_tickets(const struct desk *desk)
+{
+	return &desk->tickets;
+}
+
+const struct desk_counts *desk_counts(const struct desk *desk)
+{
+	return &desk->counts;
+}
+
+static bool inside(enum phase phase)
+{
+	return phase == PHASE_JOB_START || phase == PHASE_BACKUP_START;
+}
+
+/* A job that runs, or inside its job waits for its NAS. */
+static bool waits(const struct ticket *ticket)
+{
+	return ticket->state == TICKET_HELD || ticket->recheck_boot_ms.known;
+}
+
+bool desk_waits(const struct desk *desk, const char *nas)
+{
+	size_t i;
+
+	for (i = 0; i < desk->tickets.n; i++)
+		if (waits(&desk->tickets.list[i]) && strcmp(desk->tickets.list[i].nas, nas) == 0)
+			return true;
+	return false;
+}
+
+void reply_fill(struct desk *desk, const struct ticket *ticket, struct reply *ret)
+{
+	struct card *card = card_of(desk, ticket->id);
+
+	memset(ret, 0, sizeof(*ret));
+	ret->ticket = ticket->id;
+	ret->decision_id = ticket->last_decision_id;
+	ret->decision = ticket->last;
+	ret->recorded = true;
+	ret->held_ms = ticket_held_ms(ticket, &desk->now);
+	ret->decided_boot_ms = ticket->decided_boot_ms;
+	snprintf(ret->nas, sizeof(ret->nas), "%s", ticket->nas);
+	snprintf(ret->released_by, sizeof(ret->released_by), "%s", ticket->release_by);
+	if (card) {
+		ret->news = card->told != card->decisions;
+		card->told = card->decisions;
+	}
+}
+
+/* The record did not take it: if_record_fails answers in the policy's place. */
+static void reply_unrecorded(struct desk *desk, struct reply *ret)
+{
+	enum verdict act = desk->gate->settings->if_record_fails;
+
+	ret->recorded = false;
+	ret->news = true;
+	ret->decision.act = act;
+	ret->decision.ends_in_ms = OPT_NONE;
+	snprintf(ret->unrecorded, sizeof(ret->unrecorded),
+		"The record cannot be written (%.160s): %s by if_record_fails",
+		desk->record_err.text[0] ? desk->record_err.text : "no reason known",
+		verdict_word(act));
+}
+
+/* From the effect: the ticket may have left the list. */
+static void reply_effect(struct desk *desk, const struct effect *effect, struct reply *ret)
+{
+	memset(ret, 0, sizeof(*ret));
+	ret->ticket = effect->ticket;
+	ret->decision_id = effect->decision_id;
+	ret->decision = effect->decision;
+	ret->recorded = true;
+	ret->news = true;
+	ret->held_ms = effect->held_ms;
+	ret->decided_boot_ms = desk->now.boot_ms;
+	snprintf(ret->nas, sizeof(ret->nas), "%s", effect->nas);
+	snprintf(ret->released_by, sizeof(ret->released_by), "%s", effect->released_by);
+}
+
+bool desk_news(struct desk *desk, int64_t ticket, struct reply *ret)
+{
+	const struct effect *decided = effect_of(desk, ticket, OUTCOME_DECIDED);
+	const struct effect *state = effect_of(desk, ticket, OUTCOME_STATE);
+	struct ticket *now = ticket_find(&desk->tickets, ticket);
+
+	if (!decided && !state)
+		return false;
+	if (now)
+		reply_fill(desk, now, ret);
+	else if (decided)
+		reply_effect(desk, decided, ret);
+	if (!now && !decided) {
+		memset(ret, 0, sizeof(*ret));
+		ret->ticket = ticket;
+		ret->over = true;
+		snprintf(ret->why, sizeof(ret->why), "%s", state->why);
+	}
+	if (decided && !desk_recorded(desk))
+		reply_unrecorded(desk, ret);
+	return true;
+}
+
+/* No room for one more ticket: nothing can be recorded for it. */
+static void reply_full(struct desk *desk, const struct ticket *ask, struct reply *ret)
+{
+	struct ticket_run run;
+
+	memset(ret, 0, sizeof(*ret));
+	step_begin(desk, &run);
+	ticket_check(&run, &ask->request, &ret->decision, NULL);
+	step_commit(desk);
+	step_after(desk);
+	ret->decision.act = desk->gate->settings->if_record_fails;
+	ret->decided_boot_ms = desk->now.boot_ms;
+	ret->news = true;
+	snprintf(ret->unrecorded, sizeof(ret->unrecorded),
+		"%d jobs are live, there is no room for one more: %s by if_record_fails",
+		TICKETS_MAX, verdict_word(ret->decision.act));
+	log_err("%s storage=%s node=%s", ret->unrecorded, ask->request.storage, ask->request.node);
+	desk->counts.unrecorded++;
+}
+
+/* By id and worker as core knows it again, or by what it says alone where it names no worker. */
+static struct ticket *find(struct desk *desk, int64_t id, const struct worker *worker)
+{
+	struct ticket *ticket = ticket_find(&desk->tickets, id);
+
+	if (ticket &&
+		(!worker->pid || !ticket->worker.pid ||
+			(ticket->worker.pid == worker->pid &&
+				ticket->worker.start_ticks == worker->start_ticks)))
+		return ticket;
+	return ticket_find_worker(&desk->tickets, worker);
+}
+
+void desk_ask(struct desk *desk, const struct ticket *ask, struct reply *ret)
+{
+	struct ticket *ticket = find(desk, ask->id, &ask->worker);
+	struct ticket_run run;
+	int64_t id;
+
+	step_begin(desk, &run);
+	if (ticket && inside(ask->request.phase))
+		ticket = ticket_recheck(&run, ticket->id, &ask->request);
+	else
+		ticket = ticket_ask(&run, ask);
+	id = ticket ? ticket->id : 0;
+	if (ticket)
+		reply_fill(desk, ticket, ret);
+	step_commit(desk);
+	if (ticket && effect_of(desk, id, OUTCOME_DECIDED)) {
+		ret->news = true;
+		if (!desk_recorded(desk))
+			reply_unrecorded(desk, ret);
+	}
+	step_after(desk);
+	if (!ticket)
+		reply_full(desk, ask, ret);
+}
+
+bool desk_look(struct desk *desk, int64_t id, struct reply *ret, struct err *err)
+{
+	struct ticket *ticket = ticket_find(&desk->tickets, id);
+	struct ticket_run run;
+	bool news;
+
+	if (!ticket)
+		return err_set(err, ERR_NOTFOUND, "There is no live ticket T%lld", (long long)id);
+	step_begin(desk, &run);
+	ticket_tick(&run, ticket->nas);
+	step_commit(desk);
+	news = desk_news(desk, id, ret);
+	step_after(desk);
+	if (news)
+		return true;
+	ticket = ticket_find(&desk->tickets, id);
+	if (!ticket)
+		return err_set(err, ERR_NOTFOUND, "There is no live ticket T%lld", (long long)id);
+	reply_fill(desk, ticket, ret);
+	return true;
+}
+
+void desk_check(struct desk *desk, const char *storage, struct decision *ret)
+{
+	const struct settings *settings = desk->gate->settings;
+	struct request request = {.client = CLIENT_CHECK, .phase = PHASE_JOB_INIT};
+	struct ticket_run run = {
+		.tickets = &desk->tickets,
+		.world = &desk->world,
+		.now = clock_now(),
+		.scratch = &desk->scratch,
+	};
+
+	snprintf(request.storage, sizeof(request.storage), "%s", storage);
+	snprintf(request.node, sizeof(request.node), "%s", settings->node);
+	desk->gate->now = run.now;
+	desk->world.policy = desk->gate->policy;
+	ticket_check(&run, &request, ret, NULL);
+}
+
+bool desk_withdraw(struct desk *desk, int64_t id, const struct worker *worker, const char *why,
+	struct err *err)
+{
+	struct ticket *ticket = find(desk, id, worker);
+	struct ticket_run run;
+	bool ok;
+
+	if (!ticket)
+		return err_set(err, ERR_NOTFOUND, "There is no live ticket T%lld", (long long)id);
+	id = ticket->id;
+	step_begin(desk, &run);
+	ok = ticket_withdraw(&run, id, why);
+	if (ok)
+		ticket_tick(&run, NULL);
+	step_commit(desk);
+	step_after(desk);
+	if (!ok)
+		return err_set(
+			err, ERR_BUSY, "T%lld runs already: it cannot be withdrawn", (long long)id);
+	return true;
+}
+
+bool desk_release(
+	struct desk *desk, int64_t id, const char *by, const char *reason, struct err *err)
+{
+	struct ticket *ticket = ticket_find(&desk->tickets, id);
+	struct ticket_run run;
+
+	if (!ticket)
+		return err_set(err, ERR_NOTFOUND, "There is no live ticket T%lld", (long long)id);
+	if (!waits(ticket))
+		return err_set(err, ERR_BUSY, "T%lld is not held: it is %s", (long long)id,
+			ticket_state_word(ticket->state));
+	step_begin(desk, &run);
+	ticket_release(&run, id, by, reason);
+	step_commit(desk);
+	log_notice("T%lld is released by %s: %s ticket=%lld", (long long)id, by, reason,
+		(long long)id);
+	step_after(desk);
+	return true;
+}
+
+void desk_worker_gone(struct desk *desk, int64_t id)
+{
+	struct ticket *ticket = ticket_find(&desk->tickets, id);
+	struct ticket_run run;
+
+	if (!ticket)
+		return;
+	step_begin(desk, &run);
+	if (ticket->state == TICKET_HELD)
+		ticket_withdraw(&run, id, "its process has ended");
+	else if (ticket->request.client == CLIENT_VZDUMP)
+		ticket_lost(&run, id, "its process has ended without a word");
+	else
+		ticket_ended(&run, id, "its process has ended");
+	ticket_tick(&run, NULL);
+	step_commit(desk);
+	step_after(desk);
+}
+
+static void tell_sight(struct gate *gate, const struct nas_facts *facts)
+{
+	json_t *details = json_object();
+	char text[400];
+
+	json_put_text(details, "nas", facts->name);
+	json_put_text(details, "sensor", nas_sensor_word(facts->sensor));
+	json_put_text(details, "sensor_text", facts->sensor_text);
+	if (facts->sensor == SENSOR_OK)
+		snprintf(text, sizeof(text), "NAS '%s' is seen again", facts->name);
+	else
+		snprintf(text, sizeof(text), "NAS '%s' cannot be seen: %s", facts->name,
+			facts->sensor_text);
+	notify_tell(gate->notify, facts->sensor == SENSOR_OK ? NOTIFY_SEES : NOTIFY_BLIND,
+		facts->name, text, details);
+}
+
+void desk_looked(struct desk *desk, struct reading *reading, bool changed)
+{
+	struct ticket_run run;
+
+	step_begin(desk, &run);
+	store_add_reading(desk->gate->store, &reading->facts, &run.now);
+	reading_remember(reading, desk->gate->store, &run.now, false);
+	ticket_tick(&run, reading->facts.name);
+	step_commit(desk);
+	if (changed)
+		tell_sight(desk->gate, &reading->facts);
+	step_after(desk);
+}
+
+static void tick_all(struct desk *desk)
+{
+	struct ticket_run run;
+
+	step_begin(desk, &run);
+	ticket_tick(&run, NULL);
+	step_commit(desk);
+	step_after(desk);
+}
+
+void desk_changed(struct desk *desk)
+{
+	tick_all(desk);
+}
+
+static void on_tick(void *data)
+{
+	tick_all(data);
+}
+
+void desk_sweep(struct desk *desk)
+{
+	const struct settings *settings = desk->gate->settings;
+	struct ticket_run run;
+
+	if (!desk->tickets.n)
+		return;
+	step_begin(desk, &run);
+	ticket_sweep(&run, settings->silence_ms, desk->gate->started.boot_ms, settings->node);
+	if (desk->n_effects)
+		ticket_tick(&run, NULL);
+	step_commit(desk);
+	step_after(desk);
+}
+
+void desk_policy(struct desk *desk)
+{
+	struct gate *gate = desk->gate;
+	struct ticket_run run;
+
+	step_begin(desk, &run);
+	store_add_policy(
+		gate->store, buf_str(&gate->policy_text), run.now.utc_ms, gate->policy_hash);
+	ticket_tick(&run, NULL);
+	step_commit(desk);
+	step_after(desk);
+}
+
+static void restore_one(void *data, const struct ticket *ticket)
+{
+	struct desk *desk = data;
+
+	if (!ticket_restore(&desk->tickets, ticket))
+		log_err("T%lld cannot be taken up again: there is no room", (long long)ticket->id);
+}
+
+/* Those of this node whose process lived before its last start. */
+static void lose_old(struct desk *desk)
+{
+	const struct gate *gate = desk->gate;
+	struct ticket_run run;
+	size_t i = 0;
+
+	step_begin(desk, &run);
+	while (i < desk->tickets.n) {
+		const struct ticket *ticket = &desk->tickets.list[i];
+		const char *boot_id = ticket->worker.boot_id;
+
+		if (strcmp(ticket->request.node, gate->settings->node) == 0 && boot_id[0] &&
+			strcmp(boot_id, gate->boot_id) != 0)
+			ticket_lost(&run, ticket->id, "this machine has started anew");
+		else
+			i++;
+	}
+	step_commit(desk);
+	step_after(desk);
+}
+
+static bool restore(struct desk *desk, struct err *err)
+{
+	struct store *store = desk->gate->store;
+	struct moment now = clock_now();
+	size_t unreadable = 0, i;
+
+	if (!store_tickets_live(store, &now, restore_one, desk, &unreadable, err))
+		return false;
+	if (unreadable)
+		log_err("%zu live tickets in the record cannot be read and are left out",
+			unreadable);
+	if (desk->tickets.next_id < store_next_ticket(store))
+		desk->tickets.next_id = store_next_ticket(store);
+	lose_old(desk);
+	for (i = 0; i < desk->tickets.n; i++)
+		workers_watch(desk->gate->workers, &desk->tickets.list[i]);
+	if (desk->tickets.n)
+		log_notice("%zu live tickets are taken up again", desk->tickets.n);
+	return true;
+}
+
+bool desk_open(struct gate *gate, struct desk **ret, struct err *err)
+{
+	struct desk *desk = calloc(1, sizeof(*desk));
+
+	if (!desk)
+		return err_nomem(err);
+	desk->gate = gate;
+	world_fill(gate, &desk->world);
+	*ret = desk; /* the parts that it tells find it by the gate */
+	if (timer_open(&desk->tick, gate->loop, on_tick, desk, err))
+		return true;
+	free(desk);
+	*ret = NULL;
+	return false;
+}
+
+bool desk_restore(struct desk *desk, struct err *err)
+{
+	return restore(desk, err);
+}
+
+void desk_close(struct desk *desk)
+{
+	if (!desk)
+		return;
+	timer_close(&desk->tick);
+	free(desk->effects);
+	free(desk);
+}

@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: MIT
+#include "gate/reading.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "store/store.h"
+
+#define REMEMBER_MS (5 * MS_MINUTE)
+
+/* Where the text of one look is parsed; large, and used by one look at a time. */
+static struct mdstat room;
+
+static enum md_vendor vendor_of(enum settings_vendor vendor)
+{
+	switch (vendor) {
+	case SETTINGS_VENDOR_GENERIC:
+		return MD_VENDOR_GENERIC;
+	case SETTINGS_VENDOR_SYNOLOGY:
+		return MD_VENDOR_SYNOLOGY;
+	case SETTINGS_VENDOR_QNAP:
+		return MD_VENDOR_QNAP;
+	case SETTINGS_VENDOR_NONE:
+	case SETTINGS_VENDOR_AUTO:
+		break;
+	}
+	return MD_VENDOR_AUTO;
+}
+
+static void recall(struct reading *reading, struct store *store, const char *nas)
+{
+	struct track_memory *memory = calloc(1, sizeof(*memory));
+	struct buf text = {0};
+	struct err err = {0};
+
+	if (!memory)
+		return;
+	if (store_memory(store, nas, &text, &err)) {
+		if (memory_read(text.data, text.len, memory, &err)) {
+			track_memory_set(&reading->track, memory);
+			store_sha256(text.data, text.len, reading->remembered);
+		}
+	}
+	if (err.kind != ERR_NONE && err.kind != ERR_NOTFOUND)
+		log_warning("What was known of NAS '%s' cannot be read: %s", nas, err.text);
+	buf_release(&text);
+	free(memory);
+}
+
+void reading_open(struct reading *reading, struct store *store, const struct nas_settings *settings)
+{
+	struct md_role_rule rules[SETTINGS_MAX_ROLES];
+	size_t i;
+
+	for (i = 0; i < settings->n_roles; i++) {
+		snprintf(rules[i].array, sizeof(rules[i].array), "%s", settings->roles[i].array);
+		rules[i].role = settings->roles[i].role;
+	}
+	track_init(&reading->track, settings->name, vendor_of(settings->vendor), rules,
+		settings->n_roles);
+	recall(reading, store, settings->name);
+	track_facts(&reading->track, 0, &reading->facts);
+}
+
+void reading_at(struct reading *reading, const struct moment *now)
+{
+	track_facts(&reading->track, now->boot_ms, &reading->facts);
+}
+
+void reading_take(struct reading *reading, const char *text, size_t len, const struct moment *now)
+{
+	track_reading(&reading->track, &room, text, len, now->boot_ms, NULL);
+	reading_at(reading, now);
+}
+
+void reading_failed(
+	struct reading *reading, enum nas_sensor sensor, const char *text, const struct moment *now)
+{
+	track_blind(&reading->track, sensor, text, now->boot_ms);
+	reading_at(reading, now);
+}
+
+bool reading_forget(
+	struct reading *reading, const char *array, const struct moment *now, struct err *err)
+{
+	if (!track_forget(&reading->track, array))
+		return err_set(err, ERR_NOTFOUND, "NAS '%s' has no array '%s'", reading->track.name,
+			array);
+	reading_at(reading, now);
+	return true;
+}
+
+bool reading_busy(const struct reading *reading)
+{
+	const struct track *track = &reading->track;
+	size_t i;
+
+	for (i = 0; i < track->n_arrays; i++) {
+		const struct track_array *array = &track->arrays[i];
+
+		if (!array->present)
+			continue;
+		if (array->operation != MD_OP_IDLE)
+			return true;
+		if (array->next_operation != MD_OP_NONE &&
+			array->next_operation != array->operation)
+			return true;
+	}
+	return false;
+}
+
+void reading_remember(
+	struct reading *reading, struct store *store, const struct moment *now, bool all)
+{
+	struct track_memory *memory;
+	struct buf text = {0};
+	char hash[65];
+
+	if (!all && reading->remembered[0] && now->boot_ms - reading->remembered_ms < REMEMBER_MS)
+		return;
+	memory = calloc(1, sizeof(*memory));
+	if (!memory)
+		return;
+	track_memory_get(&reading->track, memory);
+	if (memory->n_arrays && memory_write(memory, &text) &&
+		store_sha256(text.data, text.len, hash)) {
+		reading->remembered_ms = now->boot_ms;
+		if (strcmp(hash, reading->remembered) != 0) {
+			store_put_memory(store, reading->track.name, buf_str(&text), now->utc_ms);
+			memcpy(reading->remembered, hash, sizeof(hash));
+		}
+	}
+	buf_release(&text);
+	free(memory);
+}

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: MIT
+/* What the world looks like to a ticket: core's callbacks. */
+#include <stdio.h>
+#include <string.h>
+
+#include "gate/desk_impl.h"
+#include "gate/watch.h"
+
+void world_facts(
+	struct gate *gate, const char *nas, const struct moment *now, struct nas_facts *ret)
+{
+	struct watch *watch = gate_watch(gate, nas);
+	const struct nas_facts *facts;
+
+	if (!watch) {
+		memset(ret, 0, offsetof(struct nas_facts, arrays));
+		ret->sensor = SENSOR_NEVER;
+		snprintf(ret->name, sizeof(ret->name), "%s", nas);
+		return;
+	}
+	facts = watch_facts(watch, now);
+	memcpy(ret, facts,
+		offsetof(struct nas_facts, arrays) + facts->n_arrays * sizeof(facts->arrays[0]));
+}
+
+static void look(void *data, const char *storage, struct mapping *ret_mapping, bool *ret_lever,
+	struct nas_facts *ret_facts)
+{
+	struct gate *gate = data;
+
+	settings_mapping(gate->settings, storage, ret_mapping);
+	*ret_lever = false;
+	world_facts(gate, ret_mapping->nas, &gate->now, ret_facts);
+}
+
+static size_t overrides(void *data, const struct moment *now, struct override *ret)
+{
+	struct gate *gate = data;
+
+	return store_overrides(gate->store, now->utc_ms, ret, OVERRIDE_MAX);
+}
+
+void world_fill(struct gate *gate, struct world *ret)
+{
+	*ret = (struct world){
+		.data = gate,
+		.policy = gate->policy,
+		.look = look,
+		.overrides = overrides,
+	};
+}
