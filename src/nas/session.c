@@ -77,17 +77,11 @@ static bool session_options(
 		ssh_options_set(ssh, SSH_OPTIONS_GLOBAL_KNOWNHOSTS, "/dev/null") == SSH_OK;
 }
 
-/* Takes `fd` over once ssh_connect() is called. */
-static bool session_handshake(ssh_session ssh, const struct nas_target *target, int fd,
-	int64_t deadline_ms, struct probe_result *result)
+static bool session_handshake(ssh_session ssh, const struct nas_target *target, int64_t deadline_ms,
+	struct probe_result *result)
 {
 	int rc;
 
-	if (ssh_options_set(ssh, SSH_OPTIONS_FD, &fd) != SSH_OK) {
-		close(fd);
-		return probe_fail(
-			result, SENSOR_FAULT, "libssh took no socket: %s", ssh_get_error(ssh));
-	}
 	while ((rc = ssh_connect(ssh)) == SSH_AGAIN) {
 		if (session_wait(ssh, deadline_ms))
 			continue;
@@ -108,25 +102,34 @@ bool session_open(const struct nas_target *target, const char *known_hosts, int6
 	ssh_session *ret_ssh, struct probe_result *result)
 {
 	ssh_session ssh = NULL;
+	bool ok = false;
 	int fd = -1;
 
 	if (!dial(target, deadline_ms, &fd, result))
 		return false;
 	ssh = ssh_new();
-	if (!ssh || !session_options(ssh, target, known_hosts)) {
+	if (!ssh || !session_options(ssh, target, known_hosts) ||
+		ssh_options_set(ssh, SSH_OPTIONS_FD, &fd) != SSH_OK) {
 		probe_fail(result, SENSOR_FAULT, "libssh cannot be set up: %s",
 			ssh ? ssh_get_error(ssh) : "out of memory");
 		close(fd);
 		goto out;
 	}
 	ssh_set_blocking(ssh, 0);
-	if (!session_handshake(ssh, target, fd, deadline_ms, result))
-		goto out;
-	*ret_ssh = ssh;
-	return true;
+	ok = session_handshake(ssh, target, deadline_ms, result);
+	/*
+	 * libssh 0.11 sometimes closes a socket that it was given (ssh_socket_close) and sometimes
+	 * leaves it open for the giver (ssh_session_socket_close). It holds the socket by now;
+	 * forgetting that it was given, which this call does though it returns an error for the
+	 * NULL, makes closing it libssh's business always.
+	 */
+	(void)ssh_options_set(ssh, SSH_OPTIONS_FD, NULL);
 out:
-	session_close(ssh);
-	return false;
+	if (ok)
+		*ret_ssh = ssh;
+	else
+		session_close(ssh);
+	return ok;
 }
 
 /* Only a key that is on file passes; whatever else comes is told to the operator with both sides of

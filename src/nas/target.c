@@ -3,6 +3,8 @@
 
 #include <stdio.h>
 
+#include "conf/settings.h"
+
 void nas_target_from(const struct nas_settings *nas, int64_t deadline_ms, struct nas_target *ret)
 {
 	*ret = (struct nas_target){

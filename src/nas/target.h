@@ -12,7 +12,6 @@
 
 #include <stdint.h>
 
-#include "conf/settings.h"
 #include "md/facts.h"
 
 #define NAS_HOST_MAX 256
@@ -20,6 +19,8 @@
 #define NAS_PATH_MAX 512
 #define NAS_COMMAND_MAX 1024
 #define NAS_DEADLINE_MS INT64_C(5000)
+
+struct nas_settings; /* conf/settings.h */
 
 enum nas_via { NAS_VIA_NONE = 0, NAS_VIA_SSH, NAS_VIA_LOCAL };
 

@@ -13,6 +13,11 @@ if [ ! -x "$SSHD" ] || ! command -v ssh-keygen >/dev/null || ! command -v pgrep 
 	exit 0
 fi
 
+if [ ! -x "$PROBE" ] || [ ! -x "$MUTE" ]; then
+	echo "Bail out! no $PROBE or $MUTE: make tools"
+	exit 1
+fi
+
 DEADLINE=2000
 SLACK=2500
 DIR=$(mktemp -d)
@@ -376,7 +381,7 @@ test_recovery() {
 	fds=$(find "/proc/$(pgrep -P "$STEPS_PID" | head -n 1)/fd" -mindepth 1 | wc -l)
 	for i in $(seq 10); do
 		# shellcheck disable=SC2046
-		kill -KILL $(descendants "$LISTENER")
+		kill -KILL $(descendants "$LISTENER") 2>/dev/null
 		step
 		[ "${LINE%% whole*}" = "ok login" ] || break
 	done
