@@ -79,11 +79,13 @@ static inline enum scan scan_line(const char *line, size_t len)
 	word = at + 1;
 	for (end = word; end < len && line[end] != '"'; end++)
 		;
+	if (end == len)
+		return SCAN_ODD;
 	if (end - word == 5 && !memcmp(line + word, "allow", 5))
 		found = SCAN_ALLOW;
 	else if (end - word == 4 && !memcmp(line + word, "deny", 4))
 		found = SCAN_DENY;
-	at = scan_blanks(line, len, end < len ? end + 1 : end);
+	at = scan_blanks(line, len, end + 1);
 	if (at < len && (line[at] == ';' || line[at] == ','))
 		at = scan_blanks(line, len, at + 1);
 	return at == len ? found : SCAN_ODD;

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/buf.h"
 #include "base/json.h"
 
 #define FILE_MAX ((size_t)1 << 20)
