@@ -362,13 +362,15 @@ static bool test_implies(const struct cond *b, const struct cond *a)
 	return true;
 }
 
+static bool implies(const struct cond *b, const struct cond *a, size_t *budget);
+
 /* One of the children of `b`, which all hold, is enough. */
-static bool some_child_implies(const struct cond *b, const struct cond *a)
+static bool some_child_implies(const struct cond *b, const struct cond *a, size_t *budget)
 {
 	const struct cond *child;
 
 	for (child = b->child; child; child = child->next) {
-		if (when_implies(child, a))
+		if (implies(child, a, budget))
 			return true;
 	}
 	return false;
@@ -379,35 +381,43 @@ static bool some_child_implies(const struct cond *b, const struct cond *a)
  * is YES, a is. For `not`: b = not x, a = not y, and y implies x; x is NO, and since each test of y
  * lies within one of x on the same field, y is NO as well.
  */
-bool when_implies(const struct cond *b, const struct cond *a)
+static bool implies(const struct cond *b, const struct cond *a, size_t *budget)
 {
 	const struct cond *child;
 
+	if (!*budget)
+		return false;
+	(*budget)--;
 	if (a->kind == COND_ALL) {
 		for (child = a->child; child; child = child->next) {
-			if (!when_implies(b, child))
+			if (!implies(b, child, budget))
 				return false;
 		}
 		return true;
 	}
 	if (b->kind == COND_ANY) {
 		for (child = b->child; child; child = child->next) {
-			if (!when_implies(child, a))
+			if (!implies(child, a, budget))
 				return false;
 		}
 		return true;
 	}
 	if (a->kind == COND_ANY) {
 		for (child = a->child; child; child = child->next) {
-			if (when_implies(b, child))
+			if (implies(b, child, budget))
 				return true;
 		}
 	}
 	if (b->kind == COND_ALL)
-		return some_child_implies(b, a);
+		return some_child_implies(b, a, budget);
 	if (b->kind == COND_TEST && a->kind == COND_TEST)
 		return test_implies(b, a);
 	if (b->kind == COND_NOT && a->kind == COND_NOT)
-		return when_implies(a->child, b->child);
+		return implies(a->child, b->child, budget);
 	return false;
+}
+
+bool when_implies(const struct cond *b, const struct cond *a, size_t *budget)
+{
+	return implies(b, a, budget);
 }

@@ -9,7 +9,7 @@
 #include "conf/tree.h"
 #include "core/policy.h"
 
-#define WHEN_MAX_DEPTH 8   /* `any` and `not` within each other */
+#define WHEN_MAX_DEPTH 6   /* `any` and `not` within each other */
 #define WHEN_MAX_VALUES 64 /* of one field */
 
 /* The tree of a group; NULL where something is wrong. */
@@ -23,8 +23,10 @@ void when_free(struct cond *cond);
 /* Appends "{ field = ...; any = (...); }" on one line. */
 void when_print(const struct cond *cond, struct buf *ret);
 
-/* True only where each situation that `b` matches is matched by `a`. False says nothing. */
-bool when_implies(const struct cond *b, const struct cond *a);
+/* True only where each situation that `b` matches is matched by `a`. False says nothing. Each step
+ * takes one from *budget; at 0 the answer is false: trees could be made for which the search has no
+ * end worth waiting for. */
+bool when_implies(const struct cond *b, const struct cond *a, size_t *budget);
 
 /* True where a test on `field` stands somewhere in the tree. */
 bool when_names(const struct cond *cond, enum field field);

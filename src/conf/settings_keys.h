@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: MIT
+/* What rebuildgate.conf may hold. */
+#ifndef RG_CONF_SETTINGS_KEYS_H
+#define RG_CONF_SETTINGS_KEYS_H
+
+#include "conf/schema.h"
+
+extern const struct schema keys_daemon;  /* struct settings */
+extern const struct schema keys_nas;     /* struct nas_settings */
+extern const struct schema keys_role;    /* struct role_settings */
+extern const struct schema keys_storage; /* struct storage_settings */
+extern const struct schema keys_notify;  /* struct notify_settings */
+extern const struct schema keys_webhook; /* struct webhook_settings */
+extern const struct schema keys_smtp;    /* struct smtp_settings */
+
+/* Appends the tables of all defaults as Markdown. */
+void keys_daemon_document(struct buf *ret);
+
+#endif
