@@ -79,6 +79,7 @@ scenario_rebuild-two-missing() {
 
 scenario_rebuild-restart() {
 	rig_make_raid6
+	rig_write_buffered 4 >/dev/null
 	rig_fail_and_readd vdc
 	readings 7 1.5
 	rig_restart
