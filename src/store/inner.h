@@ -42,7 +42,8 @@ struct store {
 	int64_t lost;
 
 	int64_t next[ID_COUNT];
-	bool ids_known; /* false: the database was never read and the spill is new */
+	int64_t next_before[ID_COUNT]; /* at store_begin() */
+	bool ids_known;                /* false: the database was never read and the spill is new */
 
 	size_t n_overrides;
 	struct store_override *overrides; /* not over yet, as of the last look; owned */

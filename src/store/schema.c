@@ -196,6 +196,11 @@ static const char step_1_jobs[] =
 const char *const schema_steps[] = {step_1_record, step_1_jobs};
 const size_t schema_n_steps = sizeof(schema_steps) / sizeof(schema_steps[0]);
 
+const char *const schema_triggers[] = {"decisions_follow", "decisions_no_update",
+	"decisions_no_delete", "segments_follow", "segments_no_update", "segments_no_delete",
+	"policies_no_update", "policies_no_delete", "ticket_events_no_update",
+	"ticket_events_no_delete", "overrides_only_cancel", "overrides_no_delete", NULL};
+
 bool schema_check(sqlite3 *db, const char *path, size_t n, int64_t *ret_version, struct err *err)
 {
 	int64_t application = 0, version = 0, tables = 0;

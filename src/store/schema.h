@@ -19,6 +19,8 @@
 
 extern const char *const schema_steps[];
 extern const size_t schema_n_steps;
+/* The triggers that a record must have; NULL at the end. */
+extern const char *const schema_triggers[];
 
 /* ERR_INVALID for somebody else's file and for one that a newer release made. */
 bool schema_check(sqlite3 *db, const char *path, size_t n, int64_t *ret_version, struct err *err);

@@ -313,7 +313,7 @@ static void ids_promise(struct store *store)
 	if (!store->spill || !store->ids_known)
 		return;
 	for (i = 0; i < ID_COUNT; i++) {
-		if (store->next[i] > spill_mark(store->spill, i))
+		if (store->next[i] + MARK_STEP / 2 > spill_mark(store->spill, i))
 			spill_set_mark(store->spill, i, store->next[i] + MARK_STEP, NULL);
 	}
 }
@@ -337,6 +337,7 @@ bool store_load(struct store *store, struct err *err)
 	if (!store_spill_each(store, ids_note, store, err))
 		return false;
 	ids_promise(store);
+	memcpy(store->next_before, store->next, sizeof(store->next));
 	return true;
 }
 
@@ -344,12 +345,16 @@ bool store_load(struct store *store, struct err *err)
 
 void store_begin(struct store *store)
 {
+	if (store->batch.ops)
+		store->policy_recorded = false; /* it may have been among what is dropped */
 	batch_clear(&store->batch);
+	memcpy(store->next_before, store->next, sizeof(store->next));
 }
 
 void store_rollback(struct store *store)
 {
-	batch_clear(&store->batch);
+	memcpy(store->next, store->next_before, sizeof(store->next));
+	store_begin(store);
 }
 
 /* Somebody moved or removed the file: rows would go where nobody finds them. */
