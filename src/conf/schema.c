@@ -65,10 +65,13 @@ static bool in_range(const struct schema_key *key, int64_t v, struct err *err)
 static bool set_number(const struct schema_key *key, void *base, int64_t v, struct err *err)
 {
 	struct opt opt = OPT(v);
+	uint16_t small = (uint16_t)v;
 
 	if (!in_range(key, v, err))
 		return false;
-	if (key->opt || key->type == SCHEMA_RATE)
+	if (key->size == sizeof(small))
+		memcpy(field_of(key, base), &small, sizeof(small));
+	else if (key->opt || key->type == SCHEMA_RATE)
 		memcpy(field_of(key, base), &opt, sizeof(opt));
 	else
 		memcpy(field_of(key, base), &v, sizeof(v));
@@ -366,9 +369,13 @@ static void print_number(const struct schema_key *key, const void *base, struct 
 {
 	char text[NUMBER_TEXT_MAX];
 	struct opt opt;
+	uint16_t small;
 	int64_t v;
 
-	if (key->opt || key->type == SCHEMA_RATE) {
+	if (key->size == sizeof(small)) {
+		memcpy(&small, field_of_const(key, base), sizeof(small));
+		v = small;
+	} else if (key->opt || key->type == SCHEMA_RATE) {
 		memcpy(&opt, field_of_const(key, base), sizeof(opt));
 		v = opt.v;
 	} else {

@@ -27,7 +27,7 @@ enum schema_type {
 	SCHEMA_RATE,    /* struct opt, bytes/s */
 	SCHEMA_SIZE,    /* int64_t bytes */
 	SCHEMA_PERCENT, /* int64_t ppm */
-	SCHEMA_COUNT,   /* int64_t, a plain number */
+	SCHEMA_COUNT,   /* int64_t or uint16_t, a plain number */
 	SCHEMA_WORD,    /* int or enum */
 	SCHEMA_WINDOWS, /* struct schema_windows */
 };

@@ -53,7 +53,7 @@ struct nas_settings {
 	char name[NAS_NAME_MAX]; /* unique; letters, digits, '-', '_', '.' */
 	enum settings_via via;
 	char host[SETTINGS_HOST_MAX]; /* ssh: a name or an address, without blanks, '@', '/', '%' */
-	int64_t port;                 /* 22; 1 to 65535 */
+	uint16_t port;                /* 22 */
 	char user[SETTINGS_WORD_MAX]; /* "rebuildgate" */
 	char key_file[SETTINGS_PATH_MAX];    /* /etc/rebuildgate/id_ed25519 */
 	char known_hosts[SETTINGS_PATH_MAX]; /* /etc/rebuildgate/known_hosts */

@@ -170,7 +170,7 @@ static const struct schema_key nas_keys[] = {
 		.help = "its name or address; needed with ssh"},
 	{.name = "port",
 		.type = SCHEMA_COUNT,
-		AT(nas_settings, port),
+		TEXT_AT(nas_settings, port),
 		.min = 1,
 		.max = 65535,
 		.shipped = "22",

@@ -1,0 +1,243 @@
+// SPDX-License-Identifier: MIT
+/*
+ * `policy check|show|test|try|defaults`: policy files without a gate. Errors are
+ * "file:line: sentence", one on each line, so that editors find them.
+ */
+#include "cli/policy.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "conf/keys.h"
+#include "conf/settings.h"
+
+#define SHIPPED_POLICY "/etc/rebuildgate/policy.conf"
+
+/* The file that the daemon would load; false with its configuration's errors. */
+static bool configured(char *ret, size_t size, struct conf_errors *errors)
+{
+	struct settings *settings = NULL;
+
+	snprintf(ret, size, "%s", SHIPPED_POLICY);
+	if (access(SETTINGS_FILE, F_OK) != 0)
+		return true;
+	if (!settings_load(SETTINGS_FILE, &settings, errors))
+		return false;
+	snprintf(ret, size, "%s", settings->policy);
+	settings_free(settings);
+	return true;
+}
+
+static bool read_stdin(struct policy_suite **ret, struct conf_errors *errors)
+{
+	struct buf text = {.max = CONF_FILE_SIZE_MAX + 1};
+	bool good = false;
+	char *room;
+	ssize_t n = -1;
+
+	while ((room = buf_room(&text, 4096)) && (n = read(STDIN_FILENO, room, 4096)) > 0)
+		buf_used(&text, (size_t)n);
+	if (!room)
+		conf_error_add(
+			errors, "-", 0, "the text is larger than %zu bytes", CONF_FILE_SIZE_MAX);
+	else if (n < 0)
+		conf_error_add(errors, "-", 0, "stdin cannot be read: %s", strerror(errno));
+	else
+		good = conf_suite_parse(buf_str(&text), text.len, "-", ret, errors);
+	buf_release(&text);
+	return good;
+}
+
+static bool open_suite(const char *file, struct policy_suite **ret, struct conf_errors *errors)
+{
+	char path[SETTINGS_PATH_MAX];
+
+	if (file && strcmp(file, "-") == 0)
+		return read_stdin(ret, errors);
+	if (file)
+		return conf_suite_load(file, ret, errors);
+	return configured(path, sizeof(path), errors) && conf_suite_load(path, ret, errors);
+}
+
+bool policy_suite_open(const char *file, struct policy_suite **ret)
+{
+	struct conf_errors errors = {0};
+	struct buf text = {0};
+	bool good = open_suite(file, ret, &errors);
+
+	if (!good) {
+		conf_errors_print(&errors, &text);
+		fputs(buf_str(&text), stderr);
+	}
+	buf_release(&text);
+	conf_errors_release(&errors);
+	return good;
+}
+
+static json_t *errors_json(const struct conf_errors *errors)
+{
+	json_t *list = json_array(), *entry;
+	size_t i;
+
+	for (i = 0; list && i < errors->n; i++) {
+		entry = json_object();
+		if (entry) {
+			json_put_text(entry, "file", errors->list[i].file);
+			json_put_int(entry, "line", errors->list[i].line);
+			json_put_text(entry, "text", errors->list[i].text);
+		}
+		json_array_append_new(list, entry);
+	}
+	return list;
+}
+
+static void check_text(const struct out *out, const json_t *value, struct buf *buf)
+{
+	(void)out;
+	buf_addf(buf, "%s: policy '%s' is good: %lld rules, %lld tests\n",
+		out_text_of(value, "file"), out_text_of(value, "policy"),
+		(long long)out_int_of(value, "rules").v, (long long)out_int_of(value, "tests").v);
+}
+
+/* Bad files are told on stderr; as JSON both outcomes are one value on stdout. */
+static int check(const char *file, const struct out *out)
+{
+	struct conf_errors errors = {0};
+	struct policy_suite *suite = NULL;
+	struct buf text = {0};
+	json_t *value = json_object();
+	struct err err = {0};
+	int code = CLI_OK;
+
+	if (!open_suite(file, &suite, &errors))
+		code = CLI_USAGE;
+	conf_errors_print(&errors, &text);
+	if (value) {
+		json_put_bool(value, "good", suite != NULL);
+		json_put(value, "errors", errors_json(&errors));
+	}
+	if (value && suite) {
+		json_put_text(value, "file", suite->name);
+		json_put_text(value, "policy", suite->policy->name);
+		json_put_int(value, "rules", (int64_t)suite->policy->n_rules);
+		json_put_int(value, "tests", (int64_t)suite->n_cases);
+	}
+	if (!suite && out->format == OUT_TEXT)
+		fputs(buf_str(&text), stderr);
+	else if (!out_show(out, value, check_text, &err))
+		code = cli_fail_err("policy check", &err);
+	json_decref(value);
+	buf_release(&text);
+	conf_errors_release(&errors);
+	conf_suite_free(suite);
+	return code;
+}
+
+static int show(const char *file)
+{
+	struct policy_suite *suite = NULL;
+	struct buf text = {0};
+	struct err err = {0};
+	int code = CLI_OK;
+
+	if (!policy_suite_open(file, &suite))
+		return CLI_USAGE;
+	conf_policy_print(suite->policy, &text);
+	if (!out_flush(&text, &err))
+		code = cli_fail_err("policy show", &err);
+	buf_release(&text);
+	conf_suite_free(suite);
+	return code;
+}
+
+/* One case as TAP, which a person can read as well. */
+static bool test_one(const struct policy_suite *suite, size_t at, struct buf *buf)
+{
+	const struct policy_case *test = &suite->cases[at];
+	struct policy_case_result result;
+	struct trace *trace = calloc(1, sizeof(*trace));
+	size_t i;
+
+	if (!trace || !conf_case_run(suite->policy, test, &result, trace)) {
+		free(trace);
+		buf->failed = true;
+		return false;
+	}
+	buf_addf(buf, "%sok %zu - %s\n", result.good ? "" : "not ", at + 1, test->name);
+	if (!result.good) {
+		buf_addf(buf, "#   %s:%d: %s\n", test->file, test->line, result.why);
+		for (i = 0; i < trace->n; i++)
+			buf_addf(buf, "#   step %d%s %s\n", trace->lines[i].step,
+				trace->lines[i].settled ? " =>" : ":", trace->lines[i].text);
+	}
+	free(trace);
+	return result.good;
+}
+
+static int test(const char *file)
+{
+	struct policy_suite *suite = NULL;
+	struct buf buf = {0};
+	struct err err = {0};
+	size_t failed = 0, i;
+	int code;
+
+	if (!policy_suite_open(file, &suite))
+		return CLI_USAGE;
+	buf_addf(&buf, "1..%zu%s\n", suite->n_cases,
+		suite->n_cases ? "" : " # skipped: the policy has no tests");
+	for (i = 0; i < suite->n_cases; i++)
+		failed += !test_one(suite, i, &buf);
+	if (failed)
+		buf_addf(&buf, "# %zu of %zu tests failed\n", failed, suite->n_cases);
+	code = failed ? CLI_FAILED : CLI_OK;
+	if (!out_flush(&buf, &err))
+		code = cli_fail_err("policy test", &err);
+	buf_release(&buf);
+	conf_suite_free(suite);
+	return code;
+}
+
+static int defaults(void)
+{
+	struct buf text = {0};
+	struct err err = {0};
+	int code = CLI_OK;
+
+	keys_document(&text);
+	if (!out_flush(&text, &err))
+		code = cli_fail_err("policy defaults", &err);
+	buf_release(&text);
+	return code;
+}
+
+int cli_policy(int argc, char **argv)
+{
+	const char *what = argc > 1 ? argv[1] : "", *file = NULL;
+	struct err err = {0};
+	struct out out;
+	int n = 0;
+
+	if (strcmp(what, "try") == 0)
+		return policy_try(argc - 1, argv + 1);
+	out_init(&out);
+	if (argc > 1 && !cli_options(argc - 1, argv + 1, NULL, 0, &out, false, &n, &err))
+		return cli_fail_err("policy", &err);
+	file = n > 0 ? argv[2] : NULL;
+	if (n > 1)
+		return cli_fail("policy", CLI_USAGE, "name one file at most");
+	if (strcmp(what, "check") == 0)
+		return check(file, &out);
+	if (strcmp(what, "show") == 0)
+		return show(file);
+	if (strcmp(what, "test") == 0)
+		return test(file);
+	if (strcmp(what, "defaults") == 0)
+		return defaults();
+	return cli_fail("policy", CLI_USAGE,
+		"say what to do: check [FILE], show [FILE], test [FILE], try [FILE] --given "
+		"'operation=recovery ...', or defaults");
+}
