@@ -26,12 +26,17 @@ die() {
 	exit 1
 }
 
+# sudo may ask for a password only where somebody can answer.
+sudo=(sudo)
+[ -t 0 ] || sudo+=(-n)
+
 as_root() {
 	if [ "$(id -u)" = 0 ]; then
 		"$@"
 	elif command -v sudo >/dev/null; then
-		sudo -n "$@"
+		"${sudo[@]}" "$@"
 	else
+		echo "E: neither root nor sudo" >&2
 		return 1
 	fi
 }
@@ -46,28 +51,33 @@ missing_packages() {
 	[ -e /usr/include/stdlib.h ] || echo libc6-dev
 }
 
-# Package lists are there when the kernel's meta package is known.
-refresh_lists() {
-	[ -z "$(apt-cache depends linux-image-cloud-amd64 2>/dev/null)" ] || return 0
-	[ -z "${RIG_NO_INSTALL:-}" ] ||
-		die "apt-get knows no linux-image-cloud-amd64 and RIG_NO_INSTALL is set: run apt-get update first"
-	as_root apt-get update -qq >"$work/update.log" 2>&1 ||
-		die "apt-get update failed: $(tail -n 1 "$work/update.log")"
-	[ -n "$(apt-cache depends linux-image-cloud-amd64 2>/dev/null)" ] ||
-		die "no package linux-image-cloud-amd64 even after apt-get update: the rig needs Debian's main section for amd64"
+# What apt-get said last, its own error lines first.
+apt_error() { # LOG
+	grep -m 1 '^E:' "$1" || tail -n 1 "$1"
+}
+
+lists_update() {
+	[ -z "${RIG_NO_INSTALL:-}" ] || return 1
+	as_root apt-get update -qq >"$work/update.log" 2>&1
+}
+
+# Runs an apt-get command; once more with new package lists if it fails: there may be none yet, or they are old.
+with_lists() { # LOG CMD...
+	local log=$1
+	shift
+	"$@" >"$log" 2>&1 </dev/null && return 0
+	lists_update && "$@" >"$log" 2>&1 </dev/null
 }
 
 install_missing() {
 	local missing
-	missing=$(missing_packages)
-	[ -n "$missing" ] || return 0
+	mapfile -t missing < <(missing_packages)
+	[ ${#missing[@]} -gt 0 ] || return 0
 	[ -z "${RIG_NO_INSTALL:-}" ] ||
-		die "packages are missing and RIG_NO_INSTALL is set: apt-get install ${missing//$'\n'/ }"
-	refresh_lists
-	# shellcheck disable=SC2086 # a list of words
-	as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $missing \
-		</dev/null >"$work/install.log" 2>&1 ||
-		die "could not install ${missing//$'\n'/ } (as root, or with sudo): $(tail -n 1 "$work/install.log")"
+		die "packages are missing and RIG_NO_INSTALL is set: apt-get install ${missing[*]}"
+	with_lists "$work/install.log" as_root env DEBIAN_FRONTEND=noninteractive \
+		apt-get install -y -qq --no-install-recommends "${missing[@]}" ||
+		die "could not install ${missing[*]} (as root, or with sudo): $(apt_error "$work/install.log")"
 }
 
 # What an image is made from: the same sum, the same image. A newer kernel package alone does not make it stale.
@@ -105,22 +115,25 @@ unpack() { # DIR DEB...
 # The library packages that PACKAGE... depend on, and theirs.
 packages_of_libraries() {
 	local direct
-	direct=$(apt-cache depends "$@" | sed -n 's/^ *Depends: \(lib[^ ]*\|zlib1g\)$/\1/p' | sort -u)
-	# shellcheck disable=SC2086 # a list of words
+	mapfile -t direct < <(apt-cache depends "$@" | sed -n 's/^ *Depends: \(lib[^ ]*\|zlib1g\)$/\1/p' | sort -u)
 	apt-cache depends --recurse --no-pre-depends --no-recommends --no-suggests --no-conflicts --no-breaks \
-		--no-replaces --no-enhances $direct | grep -E '^(lib[^ ]*|zlib1g)$' | sort -u
+		--no-replaces --no-enhances "${direct[@]}" | grep -E '^(lib[^ ]*|zlib1g)$' | sort -u
+}
+
+# The newest kernel, and all that goes into the image, as files in $work/debs.
+fetch() {
+	local kernel libs
+	kernel=$(apt-cache depends linux-image-cloud-amd64 | sed -n 's/^ *Depends: \(linux-image-[0-9][^ ]*\)$/\1/p' | head -n 1)
+	[ -n "$kernel" ] || { echo "E: no kernel behind linux-image-cloud-amd64" >&2 && return 1; }
+	mapfile -t libs < <(packages_of_libraries dropbear-bin mdadm)
+	rm -rf "$work/debs"
+	mkdir "$work/debs"
+	cd "$work/debs" && apt-get download -q "$kernel" busybox-static mdadm dropbear-bin "${libs[@]}"
 }
 
 download() {
-	local kernel libs
-	refresh_lists
-	kernel=$(apt-cache depends linux-image-cloud-amd64 | sed -n 's/^ *Depends: \(linux-image-[0-9][^ ]*\)$/\1/p' | head -n 1)
-	[ -n "$kernel" ] || die "linux-image-cloud-amd64 depends on no kernel that the rig knows"
-	libs=$(packages_of_libraries dropbear-bin mdadm)
-	mkdir -p "$work/debs"
-	# shellcheck disable=SC2086 # a list of words
-	(cd "$work/debs" && apt-get download -q "$kernel" busybox-static mdadm dropbear-bin $libs) >"$work/download.log" 2>&1 ||
-		die "could not download packages: $(grep -m 1 '^E:' "$work/download.log" || tail -n 1 "$work/download.log")"
+	(with_lists "$work/download.log" fetch) ||
+		die "could not download the rig's packages from Debian's main section for amd64: $(apt_error "$work/download.log")"
 	unpack "$work/kernel" "$work"/debs/linux-image-*.deb
 	rm "$work"/debs/linux-image-*.deb
 	unpack "$work/packages" "$work"/debs/*.deb
@@ -225,7 +238,7 @@ build() {
 
 [ "$(uname -m)" = x86_64 ] || die "the rig's machine is x86_64, this one is $(uname -m)"
 command -v apt-get >/dev/null || die "the rig is made from Debian's packages, and there is no apt-get here"
-mkdir -p "$out" || die "cannot make the folder $out"
+mkdir -p "$out" 2>/dev/null || die "cannot make the folder $out"
 out=$(cd "$out" && pwd)
 exec 9>"$out/lock"
 flock 9

@@ -40,7 +40,7 @@ rig_available() {
 		echo "the rig's machine needs 700 MiB of free memory"
 	elif ! command -v qemu-system-x86_64 >/dev/null && [ -n "${RIG_NO_INSTALL:-}" ]; then
 		echo "qemu-system-x86_64 is not installed and RIG_NO_INSTALL is set (package qemu-system-x86)"
-	elif ! command -v qemu-system-x86_64 >/dev/null && [ "$(id -u)" != 0 ] && ! sudo -n true 2>/dev/null; then
+	elif ! command -v qemu-system-x86_64 >/dev/null && [ "$(id -u)" != 0 ] && ! command -v sudo >/dev/null; then
 		echo "qemu-system-x86_64 is not installed, and only root or sudo could install it (package qemu-system-x86)"
 	else
 		return 0
