@@ -101,7 +101,7 @@ sshd_config() {
 		PasswordAuthentication no
 		KbdInteractiveAuthentication no
 		PermitRootLogin prohibit-password
-		LogLevel VERBOSE
+		LogLevel ${LEVEL:-VERBOSE}
 		ClientAliveInterval ${ALIVE:-0}
 		ClientAliveCountMax 2
 	CONFIG
@@ -150,9 +150,11 @@ look() { # look KEY [NAME=VALUE...]
 }
 
 # Looks one by one, in $LINE, while other things happen in between.
-steps_begin() { # KEY
-	coproc STEPS { exec "$PROBE" host=127.0.0.1 port="$PORT" user="$ME" key="$DIR/key-$1" \
-		known_hosts="$DIR/known_hosts" deadline=$DEADLINE looks=1000 steps=yes; }
+steps_begin() { # KEY [NAME=VALUE...]
+	local key=$1
+	shift
+	coproc STEPS { exec "$PROBE" host=127.0.0.1 port="$PORT" user="$ME" key="$DIR/key-$key" \
+		known_hosts="$DIR/known_hosts" deadline=$DEADLINE looks=1000 steps=yes "$@"; }
 	PIDS+=("$STEPS_PID")
 }
 
@@ -242,6 +244,9 @@ test_good() {
 	is "and prints what the standard look prints" "" "$(diff "$DIR/raw-ssh" "$DIR/raw" 2>&1)"
 	fits "a command of one's own is run" '^ok login whole 6 ' "$(look free 'command=echo hello')"
 	fits "an RSA key in PEM form logs in" '^ok login whole 6 ' "$(look rsa 'command=echo hello')"
+	printf '[localhost]:%s %s\n' "$PORT" "$(cut -d' ' -f1,2 "$DIR/host.pub")" >"$DIR/localhost"
+	fits "each address of a name is tried" '^ok login whole [1-9]' \
+		"$(look mdstat host=LOCALHOST known_hosts="$DIR/localhost")"
 	fits "256 KiB are read whole" '^ok login whole 262144 ' "$(look brim)"
 	before=$(logins)
 	is "30 looks" 30 "$(look mdstat looks=30 | grep -Ec '^ok (login|held) whole [1-9]')"
@@ -398,16 +403,44 @@ test_recovery() {
 	steps_end
 }
 
-# sshd asks each second whether we are still there and hangs up after two questions without an answer.
+# sshd asks each second whether we are still there and hangs up after two questions without an answer; its log tells each
+# answer.
 test_keepalive() {
 	sshd_stop
-	ALIVE=1 sshd_start
+	: >"$DIR/log"
+	ALIVE=1 LEVEL=DEBUG sshd_start
 	steps_begin mdstat
 	step
-	sleep 5
+	for _ in $(seq 200); do
+		[ "$(grep -c "for keepalive" "$DIR/log")" -lt 4 ] || break
+		sleep 0.1
+	done
 	step
 	fits "a session that rests is kept alive" '^ok held' "$LINE"
+	is "by four answers at least" yes \
+		"$([ "$(grep -c "for keepalive" "$DIR/log")" -ge 4 ] && echo yes)"
 	steps_end
+}
+
+# In the middle of a look that would take a minute.
+test_orphan() {
+	local child
+	: >"$DIR/hanging"
+	steps_begin silent deadline=60000
+	echo >&"${STEPS[1]}"
+	for _ in $(seq 100); do
+		[ ! -s "$DIR/hanging" ] || break
+		sleep 0.1
+	done
+	child=$(pgrep -P "$STEPS_PID" | head -n 1)
+	kill -KILL "$STEPS_PID"
+	wait "$STEPS_PID" 2>/dev/null
+	for _ in $(seq 100); do
+		kill -0 "$child" 2>/dev/null || break
+		sleep 0.1
+	done
+	is "a probe does not outlive its parent" "a child, gone" \
+		"${child:+a child}$(kill -0 "$child" 2>/dev/null || echo ", gone")"
 }
 
 test_local() {
@@ -442,6 +475,7 @@ test_trust
 test_key_file
 test_recovery
 test_keepalive
+test_orphan
 test_local
 echo "1..$N"
 [ "$FAILED" -eq 0 ]
