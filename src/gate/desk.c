@@ -9,6 +9,7 @@
 #include "gate/desk_impl.h"
 #include "gate/notify.h"
 #include "gate/reading.h"
+#include "gate/watch.h"
 #include "gate/workers.h"
 #include "wire/wire.h"
 
@@ -136,7 +137,7 @@ static void reply_full(struct desk *desk, const struct ticket *ask, struct reply
 }
 
 /* By id and worker as core knows it again, or by what it says alone where it names no worker. */
-static struct ticket *find(struct desk *desk, int64_t id, const struct worker *worker)
+struct ticket *desk_find(struct desk *desk, int64_t id, const struct worker *worker)
 {
 	struct ticket *ticket = ticket_find(&desk->tickets, id);
 
@@ -150,7 +151,7 @@ static struct ticket *find(struct desk *desk, int64_t id, const struct worker *w
 
 void desk_ask(struct desk *desk, const struct ticket *ask, struct reply *ret)
 {
-	struct ticket *ticket = find(desk, ask->id, &ask->worker);
+	struct ticket *ticket = desk_find(desk, ask->id, &ask->worker);
 	struct ticket_run run;
 	int64_t id;
 
@@ -182,7 +183,7 @@ bool desk_look(struct desk *desk, int64_t id, struct reply *ret, struct err *err
 	if (!ticket)
 		return err_set(err, ERR_NOTFOUND, "There is no live ticket T%lld", (long long)id);
 	step_begin(desk, &run);
-	ticket_tick(&run, ticket->nas);
+	step_tick(desk, &run, ticket->nas);
 	step_commit(desk);
 	news = desk_news(desk, id, ret);
 	step_after(desk);
@@ -216,7 +217,7 @@ void desk_check(struct desk *desk, const char *storage, struct decision *ret)
 bool desk_withdraw(struct desk *desk, int64_t id, const struct worker *worker, const char *why,
 	struct err *err)
 {
-	struct ticket *ticket = find(desk, id, worker);
+	struct ticket *ticket = desk_find(desk, id, worker);
 	struct ticket_run run;
 	bool ok;
 
@@ -226,7 +227,7 @@ bool desk_withdraw(struct desk *desk, int64_t id, const struct worker *worker, c
 	step_begin(desk, &run);
 	ok = ticket_withdraw(&run, id, why);
 	if (ok)
-		ticket_tick(&run, NULL);
+		step_tick(desk, &run, NULL);
 	step_commit(desk);
 	step_after(desk);
 	if (!ok)
@@ -255,6 +256,38 @@ bool desk_release(
 	return true;
 }
 
+/* Closes the step that `ok` tells of; then all are decided anew, for that is what it was for. */
+static bool override_end(struct desk *desk, bool ok, struct err *err)
+{
+	if (!ok) {
+		store_rollback(desk->gate->store);
+		return false;
+	}
+	step_commit(desk);
+	ok = desk->where != STORE_LOST ||
+		err_set(err, ERR_SYS, "It could not be recorded: %.300s", desk->record_err.text);
+	step_after(desk);
+	desk_changed(desk);
+	return ok;
+}
+
+bool desk_override(struct desk *desk, struct override *override, struct err *err)
+{
+	struct ticket_run run;
+
+	step_begin(desk, &run);
+	return override_end(desk, store_override_add(desk->gate->store, override, err), err);
+}
+
+bool desk_override_cancel(struct desk *desk, int64_t id, const char *by, struct err *err)
+{
+	struct ticket_run run;
+
+	step_begin(desk, &run);
+	return override_end(
+		desk, store_override_cancel(desk->gate->store, id, by, run.now.utc_ms, err), err);
+}
+
 void desk_worker_gone(struct desk *desk, int64_t id)
 {
 	struct ticket *ticket = ticket_find(&desk->tickets, id);
@@ -269,7 +302,7 @@ void desk_worker_gone(struct desk *desk, int64_t id)
 		ticket_lost(&run, id, "its process has ended without a word");
 	else
 		ticket_ended(&run, id, "its process has ended");
-	ticket_tick(&run, NULL);
+	step_tick(desk, &run, NULL);
 	step_commit(desk);
 	step_after(desk);
 }
@@ -298,7 +331,7 @@ void desk_looked(struct desk *desk, struct reading *reading, bool changed)
 	step_begin(desk, &run);
 	store_add_reading(desk->gate->store, &reading->facts, &run.now);
 	reading_remember(reading, desk->gate->store, &run.now, false);
-	ticket_tick(&run, reading->facts.name);
+	step_tick(desk, &run, reading->facts.name);
 	step_commit(desk);
 	if (changed)
 		tell_sight(desk->gate, &reading->facts);
@@ -310,7 +343,7 @@ static void tick_all(struct desk *desk)
 	struct ticket_run run;
 
 	step_begin(desk, &run);
-	ticket_tick(&run, NULL);
+	step_tick(desk, &run, NULL);
 	step_commit(desk);
 	step_after(desk);
 }
@@ -335,7 +368,7 @@ void desk_sweep(struct desk *desk)
 	step_begin(desk, &run);
 	ticket_sweep(&run, settings->silence_ms, desk->gate->started.boot_ms, settings->node);
 	if (desk->n_effects)
-		ticket_tick(&run, NULL);
+		step_tick(desk, &run, NULL);
 	step_commit(desk);
 	step_after(desk);
 }
@@ -348,7 +381,20 @@ void desk_policy(struct desk *desk)
 	step_begin(desk, &run);
 	store_add_policy(
 		gate->store, buf_str(&gate->policy_text), run.now.utc_ms, gate->policy_hash);
-	ticket_tick(&run, NULL);
+	step_tick(desk, &run, NULL);
+	step_commit(desk);
+	step_after(desk);
+}
+
+void desk_remember(struct desk *desk)
+{
+	struct gate *gate = desk->gate;
+	struct ticket_run run;
+	size_t i;
+
+	step_begin(desk, &run);
+	for (i = 0; i < gate->n_watches; i++)
+		reading_remember(watch_reading(gate->watches[i]), gate->store, &run.now, true);
 	step_commit(desk);
 	step_after(desk);
 }

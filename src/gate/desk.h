@@ -75,6 +75,12 @@ bool desk_withdraw(struct desk *desk, int64_t ticket, const struct worker *worke
 bool desk_release(
 	struct desk *desk, int64_t ticket, const char *by, const char *reason, struct err *err);
 
+/* Adds an override (its id is set), cancels one; all who wait are decided anew. Failures as
+ * store_override_add() and _cancel(); ERR_SYS where it could not be recorded: then it is not in
+ * force. */
+bool desk_override(struct desk *desk, struct override *override, struct err *err);
+bool desk_override_cancel(struct desk *desk, int64_t id, const char *by, struct err *err);
+
 /* Its worker has ended. */
 void desk_worker_gone(struct desk *desk, int64_t ticket);
 
@@ -89,6 +95,12 @@ bool desk_waits(const struct desk *desk, const char *nas);
 
 /* Silence, start_grace and running_ttl; call every few seconds. */
 void desk_sweep(struct desk *desk);
+
+/* What is known of each NAS into the record, for the next start. */
+void desk_remember(struct desk *desk);
+
+/* The record's head into the journal: what it was when the gate stopped. */
+void desk_anchor(struct desk *desk);
 
 /* The policy's text into the record. */
 void desk_policy(struct desk *desk);

@@ -48,6 +48,10 @@ struct desk {
 /* Begins a step; `run` is for the ticket_*() calls in it. */
 void step_begin(struct desk *desk, struct ticket_run *ret_run);
 
+/* Evaluates those who wait (for `nas`, or all for NULL), but for a NAS that was not looked at yet
+ * since the start. */
+void step_tick(struct desk *desk, struct ticket_run *run, const char *nas);
+
 /* Records it, then lets everything out. The effects are there until step_after(). */
 void step_commit(struct desk *desk);
 
@@ -67,6 +71,9 @@ const struct effect *effect_of(const struct desk *desk, int64_t ticket, enum out
 
 /* Fills the reply from the ticket's last decision; marks it as told. */
 void reply_fill(struct desk *desk, const struct ticket *ticket, struct reply *ret);
+
+/* The live ticket of this id, unless it is another worker's; else that of the worker; or NULL. */
+struct ticket *desk_find(struct desk *desk, int64_t id, const struct worker *worker);
 
 /* Journal and notices of one effect. */
 void effect_tell(struct desk *desk, const struct effect *effect);

@@ -56,8 +56,9 @@ struct gate {
 	size_t n_watches;
 	struct watch *watches[SETTINGS_MAX_NAS];
 	struct sd_event_source *signals[4];
-	struct timer chores_timer; /* see chores.c */
-	bool record_ok;            /* as last told */
+	struct timer chores_timer;
+	int64_t retain_ms; /* boot time of the next removal of old rows */
+	bool record_ok;    /* as last told */
 	bool stopping;
 };
 

@@ -14,6 +14,7 @@
 #include "wire/wire.h"
 
 #define ANCHOR_ROWS 100
+#define TICK_MIN_MS 200
 #define EFFECTS_KEEP 64 /* larger lists are freed after their step */
 
 struct card *card_of(struct desk *desk, int64_t ticket)
@@ -184,15 +185,43 @@ bool desk_recorded(const struct desk *desk)
 	return desk->where != STORE_SPILLED && desk->where != STORE_LOST;
 }
 
-static void anchor(struct desk *desk)
+void desk_anchor(struct desk *desk)
 {
 	struct store_head head;
 
-	if (desk->anchored < ANCHOR_ROWS)
-		return;
 	desk->anchored = 0;
 	store_head(desk->gate->store, &head);
 	log_notice("The record's head decision=%lld hash=%s", (long long)head.id, head.hash);
+}
+
+/* A NAS that was not looked at yet since the start says nothing: what was held before goes on being
+ * held. */
+static bool looked_at(struct gate *gate, const char *nas)
+{
+	struct watch *watch = gate_watch(gate, nas);
+
+	return !watch || watch_facts(watch, &gate->now)->sensor != SENSOR_NEVER;
+}
+
+void step_tick(struct desk *desk, struct ticket_run *run, const char *nas)
+{
+	struct gate *gate = desk->gate;
+	bool all = true;
+	size_t i;
+
+	if (nas) {
+		if (looked_at(gate, nas))
+			ticket_tick(run, nas);
+		return;
+	}
+	for (i = 0; i < gate->n_watches; i++)
+		all = all && looked_at(gate, watch_name(gate->watches[i]));
+	if (all) {
+		ticket_tick(run, NULL);
+		return;
+	}
+	for (i = 0; i < gate->n_watches; i++)
+		step_tick(desk, run, watch_name(gate->watches[i]));
 }
 
 static void mind_worker(struct desk *desk, const struct effect *effect)
@@ -218,7 +247,9 @@ static void plan_tick(struct desk *desk)
 	struct opt next = ticket_next_ms(&run);
 
 	if (next.known)
-		timer_at(&desk->tick, next.v);
+		timer_at(&desk->tick,
+			next.v > desk->now.boot_ms + TICK_MIN_MS ? next.v
+								 : desk->now.boot_ms + TICK_MIN_MS);
 	else
 		timer_off(&desk->tick);
 }
@@ -275,7 +306,8 @@ void step_after(struct desk *desk)
 
 	if (!desk_recorded(desk))
 		answer_unrecorded(desk);
-	anchor(desk);
+	if (desk->anchored >= ANCHOR_ROWS)
+		desk_anchor(desk);
 	plan_tick(desk);
 	for (i = 0; i < desk->gate->n_watches; i++)
 		watch_replan(desk->gate->watches[i]);

@@ -39,7 +39,7 @@ static json_t *details(const struct effect *effect)
 static void notice(
 	struct desk *desk, const struct effect *effect, enum notify_event event, const char *what)
 {
-	char thing[32], text[400];
+	char thing[32], text[640];
 	const char *reason =
 		effect->kind == OUTCOME_DECIDED ? effect->decision.reasons[0].text : effect->why;
 

@@ -40,13 +40,6 @@ static enum told told_parse(const char *phase)
 	return TOLD_OTHER;
 }
 
-static struct ticket *known(struct desk *desk, const struct report *report)
-{
-	struct ticket *ticket = ticket_find_worker(&desk->tickets, &report->worker);
-
-	return ticket ? ticket : ticket_find(&desk->tickets, report->ticket);
-}
-
 /* A job that began while we were away: it runs, whatever it was told then. */
 static struct ticket *take_up(struct desk *desk, const struct report *report)
 {
@@ -119,7 +112,7 @@ static void end_job(struct desk *desk, struct ticket_run *run, struct ticket *ti
 			(long long)report->exit_status.v);
 	}
 	ticket_ended(run, ticket->id, why);
-	ticket_tick(run, NULL);
+	step_tick(desk, run, NULL);
 }
 
 static void apply(struct desk *desk, struct ticket_run *run, struct ticket *ticket,
@@ -155,7 +148,7 @@ static void apply(struct desk *desk, struct ticket_run *run, struct ticket *tick
 
 void desk_report(struct desk *desk, const struct report *report)
 {
-	struct ticket *ticket = known(desk, report);
+	struct ticket *ticket = desk_find(desk, report->ticket, &report->worker);
 	struct ticket_run run;
 
 	step_begin(desk, &run);

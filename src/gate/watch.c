@@ -325,6 +325,23 @@ const struct nas_facts *watch_facts(struct watch *watch, const struct moment *no
 	return facts;
 }
 
+struct reading *watch_reading(struct watch *watch)
+{
+	return &watch->reading;
+}
+
+void watch_settings(struct watch *watch)
+{
+	struct nas_target before = watch->target;
+
+	watch_target_of(watch->gate->settings, &watch->settings, &watch->target);
+	watch->reading.track.stale_ms = watch->gate->settings->stale_after_ms;
+	/* A child knows its target from its arguments; one that is looking ends its look first. */
+	if (before.deadline_ms != watch->target.deadline_ms && !watch->looking)
+		drop_child(watch);
+	watch_replan(watch);
+}
+
 bool watch_same(const struct watch *watch, const struct nas_settings *settings)
 {
 	return memcmp(&watch->settings, settings, sizeof(*settings)) == 0;

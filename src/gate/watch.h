@@ -18,12 +18,19 @@
 #include "nas/target.h"
 
 struct gate;
+struct reading;
 struct watch;
 
 /* Starts to watch; the first look comes `after_ms` from now. NULL without memory. */
 struct watch *watch_new(
 	struct gate *gate, const struct nas_settings *settings, int64_t after_ms, struct err *err);
 void watch_free(struct watch *watch);
+
+/* Takes over what the gate's settings say about all NAS: deadline and staleness. */
+void watch_settings(struct watch *watch);
+
+/* What its looks told so far. */
+struct reading *watch_reading(struct watch *watch);
 
 /* Whether it was made from the same settings. */
 bool watch_same(const struct watch *watch, const struct nas_settings *settings);

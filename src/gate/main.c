@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: MIT
+/* rebuildgated: options, and which of its lives begins: the gate, a probe, or a check of the
+ * configuration. */
+#include <getopt.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/log.h"
+#include "gate/gate.h"
+#include "gate/load.h"
+#include "gate/run.h"
+#include "gate/watch.h"
+#include "nas/probe.h"
+
+enum { EXIT_GOOD = 0, EXIT_BAD = 1, EXIT_USAGE = 2 };
+
+static const char usage[] =
+	"Usage: rebuildgated [--config FILE] [--check] [--debug]\n"
+	"       rebuildgated --probe NAME [NAME=VALUE...]\n"
+	"       rebuildgated --version | --help\n"
+	"\n"
+	"Holds backups while the arrays that they would write to are rebuilding.\n"
+	"\n"
+	"  --config FILE  settings; conf.d/*.conf beside it is read as well\n"
+	"                 (" SETTINGS_FILE ")\n"
+	"  --check        only check settings and policy: all errors at once, exit 2\n"
+	"  --debug        say more in the journal\n"
+	"  --probe NAME   look at one NAS, once for each byte 'L' on standard input; the gate\n"
+	"                 starts this itself\n"
+	"\n"
+	"Runs in the foreground. SIGHUP loads the configuration anew, SIGTERM ends it.\n"
+	"Exit: 0 good, 1 it could not run, 2 wrong usage or a bad file.\n";
+
+struct options {
+	const char *config, *probe;
+	bool check;
+};
+
+static bool report_errors(struct conf_errors *errors)
+{
+	struct buf text = {0};
+
+	conf_errors_print(errors, &text);
+	fputs(buf_str(&text), stderr);
+	buf_release(&text);
+	conf_errors_release(errors);
+	return false;
+}
+
+static bool load_or_say(const char *file, struct loaded *ret)
+{
+	struct conf_errors errors = {0};
+
+	return load(file, ret, &errors) || report_errors(&errors);
+}
+
+static int check(const struct options *options)
+{
+	struct loaded loaded;
+
+	if (!load_or_say(options->config, &loaded))
+		return EXIT_USAGE;
+	printf("%s: good: policy '%s' with %zu rules, %zu NAS, %zu storages\n", options->config,
+		loaded.policy->name, loaded.policy->n_rules, loaded.settings->n_nas,
+		loaded.settings->n_storages);
+	loaded_release(&loaded);
+	return EXIT_GOOD;
+}
+
+/* By the configuration file: for a person who looks by hand. */
+static bool target_by_file(const struct options *options, struct nas_target *ret)
+{
+	struct conf_errors errors = {0};
+	struct settings *settings = NULL;
+	const struct nas_settings *nas;
+
+	if (!settings_load(options->config, &settings, &errors))
+		return report_errors(&errors);
+	nas = settings_nas(settings, options->probe);
+	if (nas)
+		watch_target_of(settings, nas, ret);
+	else
+		fprintf(stderr, "rebuildgated: %s names no NAS '%s'\n", options->config,
+			options->probe);
+	settings_free(settings);
+	return nas != NULL;
+}
+
+static int probe(const struct options *options, char *const *args)
+{
+	struct nas_target target;
+	struct err err;
+
+	if (!*args) {
+		if (!target_by_file(options, &target))
+			return EXIT_USAGE;
+	} else if (!watch_target(options->probe, args, &target, &err)) {
+		fprintf(stderr, "rebuildgated: %s\n", err.text);
+		return EXIT_USAGE;
+	}
+	return probe_main(&target, 0, 1);
+}
+
+static int serve(const struct options *options)
+{
+	static struct gate gate;
+	struct loaded loaded;
+	struct err err = {0};
+	int status = EXIT_BAD;
+
+	umask(077);
+	if (!load_or_say(options->config, &loaded))
+		return EXIT_USAGE;
+	gate.config = options->config;
+	if (gate_open(&gate, &loaded, &err))
+		status = gate_run(&gate);
+	else
+		log_err("The gate cannot be opened: %s", err.text);
+	loaded_release(&loaded);
+	gate_close(&gate);
+	return status;
+}
+
+static const struct option long_options[] = {
+	{"config", required_argument, NULL, 'c'},
+	{"check", no_argument, NULL, 'k'},
+	{"debug", no_argument, NULL, 'd'},
+	{"probe", required_argument, NULL, 'p'},
+	{"version", no_argument, NULL, 'V'},
+	{"help", no_argument, NULL, 'h'},
+	{NULL, 0, NULL, 0},
+};
+
+int main(int argc, char **argv)
+{
+	struct options options = {.config = SETTINGS_FILE};
+	int c;
+
+	while ((c = getopt_long(argc, argv, "", long_options, NULL)) != -1) {
+		switch (c) {
+		case 'c':
+			options.config = optarg;
+			break;
+		case 'k':
+			options.check = true;
+			break;
+		case 'd':
+			log_set_level(LOG_LEVEL_DEBUG);
+			break;
+		case 'p':
+			options.probe = optarg;
+			break;
+		case 'V':
+			puts("rebuildgated " RG_VERSION);
+			return EXIT_GOOD;
+		case 'h':
+			fputs(usage, stdout);
+			return EXIT_GOOD;
+		default:
+			fputs(usage, stderr);
+			return EXIT_USAGE;
+		}
+	}
+	if (options.probe)
+		return probe(&options, argv + optind);
+	if (optind < argc) {
+		fprintf(stderr, "rebuildgated: '%s' is one word too many\n%s", argv[optind], usage);
+		return EXIT_USAGE;
+	}
+	return options.check ? check(&options) : serve(&options);
+}
