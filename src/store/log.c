@@ -16,7 +16,8 @@
 #define COLUMNS                                                                                    \
 	"d.id, d.time_utc_ms, d.ticket, d.guest, d.held_ms, d.override, d.step, d.client, "        \
 	"d.phase, d.storage, d.node, d.nas, d.array, d.mode, d.verdict, d.would_be, d.act, "       \
-	"d.rule, d.upid, d.job_id, o.by, o.reason, d.reasons, d.policy, d.hash"
+	"d.rule, d.upid, d.job_id, o.by, o.reason, json_extract(d.decision, '$.reasons'), "        \
+	"d.policy, d.hash"
 #define FROM " FROM decisions d LEFT JOIN overrides o ON o.id = d.override"
 
 struct hex_pair {

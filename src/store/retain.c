@@ -31,7 +31,9 @@ static bool old_rows(struct store *store, int64_t before_utc_ms, struct span *re
 	memset(ret, 0, sizeof(*ret));
 	sqlite3_bind_int64(stmt, 1, SEGMENT_ROWS);
 	while ((rc = sqlite3_step(stmt)) == SQLITE_ROW &&
-		sqlite3_column_int64(stmt, 1) < before_utc_ms) {
+		sqlite3_column_int64(stmt, 1) < before_utc_ms &&
+		sqlite3_column_bytes(stmt, 2) == CHAIN_HASH_LEN &&
+		sqlite3_column_bytes(stmt, 3) == CHAIN_HASH_LEN) {
 		if (!ret->rows) {
 			ret->first_id = sqlite3_column_int64(stmt, 0);
 			ret->first_utc_ms = sqlite3_column_int64(stmt, 1);

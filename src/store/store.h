@@ -27,7 +27,7 @@
 #include "base/json.h"
 #include "core/ticket.h"
 
-#define STORE_DEFAULT_PATH "/var/lib/rebuildgate/record.db"
+#define STORE_DEFAULT_PATH "/var/lib/rebuildgate/rebuildgate.db"
 #define STORE_HASH_TEXT 65          /* SHA-256 in hex, with the NUL */
 #define STORE_PAGE_MAX 500          /* rows of one page */
 #define STORE_SPILL_BYTES (8 << 20) /* default size of the spill */
