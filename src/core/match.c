@@ -306,18 +306,22 @@ static void number_add(struct text *text, enum field field, int64_t n)
 	}
 }
 
+/* "22:00-06:00", "sat,sun" or "sat,sun 22:00-06:00". */
 static void window_add(struct text *text, const struct window *window)
 {
 	static const char names[7][4] = {"mon", "tue", "wed", "thu", "fri", "sat", "sun"};
+	const char *before = "";
 	int day;
 
-	if (window->from_s != window->to_s)
-		text_add(text, "%02d:%02d-%02d:%02d", window->from_s / 3600,
-			window->from_s / 60 % 60, window->to_s / 3600, window->to_s / 60 % 60);
 	for (day = 0; day < 7 && window->days != 0x7f; day++) {
-		if (window->days & 1 << day)
-			text_add(text, " %s", names[day]);
+		if (!(window->days >> day & 1))
+			continue;
+		text_add(text, "%s%s", before, names[day]);
+		before = ",";
 	}
+	if (window->from_s != window->to_s)
+		text_add(text, "%s%02d:%02d-%02d:%02d", before[0] ? " " : "", window->from_s / 3600,
+			window->from_s / 60 % 60, window->to_s / 3600, window->to_s / 60 % 60);
 }
 
 static void values_add(struct text *text, const struct cond *test)
