@@ -120,6 +120,17 @@ static void take(struct session *session, const struct answer *answer, int64_t b
 	session->pause_ms = 0;
 }
 
+/* The gate may know of a hold that we do not: before a restart of ours. */
+static struct session_step decided(
+	const struct session *session, enum session_end end, int64_t boot_ms)
+{
+	struct session_step step = ended(session, end, session->answer.act, boot_ms);
+
+	if (session->answer.held_ms > step.held_ms)
+		step.held_ms = session->answer.held_ms;
+	return step;
+}
+
 struct session_step session_answered(
 	struct session *session, const struct answer *answer, int64_t boot_ms)
 {
@@ -135,9 +146,9 @@ struct session_step session_answered(
 		say |= what_to_say(session, answer, boot_ms);
 	take(session, answer, boot_ms);
 	if (answer->act == VERDICT_DENY) {
-		step = ended(session, SESSION_END_DENIED, VERDICT_DENY, boot_ms);
+		step = decided(session, SESSION_END_DENIED, boot_ms);
 	} else if (answer->act != VERDICT_HOLD) {
-		step = ended(session, SESSION_END_GO, answer->act, boot_ms);
+		step = decided(session, SESSION_END_GO, boot_ms);
 	} else if (left_ms(session, boot_ms) <= 0) {
 		step = ended(session, SESSION_END_GAVE_UP, VERDICT_HOLD, boot_ms);
 	} else if (!(say & SAY_HELD) && boot_ms - session->asked_ms < ASK_SPACING_MS) {
