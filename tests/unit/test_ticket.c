@@ -1,0 +1,1076 @@
+// SPDX-License-Identifier: MIT
+/* The life of tickets: who is held, who goes when, and what is told of it. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+#include "core/ticket.h"
+#include "core_policy.h"
+
+#define UTC0 INT64_C(1796000000000)
+#define LOG_MAX 64
+
+struct told {
+	enum outcome_kind kind;
+	int64_t ticket;
+	enum ticket_state before, after;
+	enum verdict act;
+	enum reason_code code;
+	char why[160];
+};
+
+static struct made_policy made;
+static struct tickets tickets;
+static struct inputs scratch;
+static struct nas_facts facts;
+static struct override overrides[2];
+static size_t n_overrides;
+static struct world world;
+static struct ticket_run run;
+static struct told told[LOG_MAX];
+static size_t n_told;
+static int64_t next_decision;
+
+static void look(void *data, const char *storage, struct mapping *ret_mapping, bool *ret_lever,
+	struct nas_facts *ret_facts)
+{
+	(void)data;
+	*ret_lever = false;
+	if (strcmp(storage, "unmapped") == 0)
+		return;
+	snprintf(ret_mapping->nas, sizeof(ret_mapping->nas), "%s",
+		strcmp(storage, "other") == 0 ? "nas2" : "nas1");
+	*ret_facts = facts;
+}
+
+static size_t in_force(void *data, const struct moment *now, struct override *ret)
+{
+	(void)data;
+	(void)now;
+	memcpy(ret, overrides, n_overrides * sizeof(ret[0]));
+	return n_overrides;
+}
+
+static int64_t emit(void *data, const struct outcome *outcome)
+{
+	struct told *entry = &told[n_told % LOG_MAX];
+
+	assert_ptr_equal(data, &world);
+	assert_int_equal(outcome->subject->id, outcome->ticket);
+	assert_int_equal(outcome->subject->state, outcome->after);
+	if (outcome->kind == OUTCOME_UNCHANGED)
+		return 0;
+	*entry = (struct told){outcome->kind, outcome->ticket, outcome->before, outcome->after,
+		VERDICT_NONE, REASON_NONE, ""};
+	if (outcome->kind == OUTCOME_STATE) {
+		assert_null(outcome->decision);
+		assert_true(strlen(outcome->why) > 5);
+		snprintf(entry->why, sizeof(entry->why), "%s", outcome->why);
+	} else {
+		assert_ptr_equal(outcome->inputs, &scratch);
+		entry->act = outcome->decision->act;
+		entry->code = outcome->decision->reasons[0].code;
+	}
+	n_told++;
+	return outcome->kind == OUTCOME_DECIDED ? ++next_decision : 0;
+}
+
+static void md2_does(enum md_operation operation)
+{
+	facts.arrays[0] = made_array("md2", operation);
+	facts.n_arrays = 1;
+	facts.sensor = SENSOR_OK;
+	facts.blind_since_ms = OPT_NONE;
+}
+
+static int set_up(void **state)
+{
+	(void)state;
+	made_policy(&made);
+	memset(&tickets, 0, sizeof(tickets));
+	memset(&facts, 0, sizeof(facts));
+	md2_does(MD_OP_IDLE);
+	n_overrides = 0;
+	n_told = 0;
+	next_decision = 0;
+	world = (struct world){NULL, &made.policy, look, in_force};
+	run = (struct ticket_run){&tickets, &world, {HOUR, UTC0, 0}, &scratch, emit, &world};
+	return 0;
+}
+
+static void later(int64_t ms)
+{
+	run.now.boot_ms += ms;
+	run.now.utc_ms += ms;
+}
+
+static struct ticket asks(enum client client, const char *node, int64_t pid)
+{
+	struct ticket ask = {.worker = {.pid = pid, .start_ticks = 7, .boot_id = "boot"}};
+
+	ask.request.client = client;
+	ask.request.phase = PHASE_JOB_INIT;
+	snprintf(ask.request.storage, sizeof(ask.request.storage), "backup");
+	snprintf(ask.request.node, sizeof(ask.request.node), "%s", node);
+	return ask;
+}
+
+static int64_t ask_as(enum client client, const char *node, int64_t pid)
+{
+	struct ticket ask = asks(client, node, pid);
+
+	return ticket_ask(&run, &ask)->id;
+}
+
+static enum ticket_state state_of(int64_t id)
+{
+	struct ticket *ticket = ticket_find(&tickets, id);
+
+	return ticket ? ticket->state : TICKET_NONE;
+}
+
+static const struct told *last_told(void)
+{
+	assert_true(n_told > 0);
+	return &told[(n_told - 1) % LOG_MAX];
+}
+
+static void tick_after(int64_t ms)
+{
+	later(ms);
+	ticket_tick(&run, NULL);
+}
+
+/* Asking. */
+
+static void a_job_on_an_idle_nas_goes(void **state)
+{
+	int64_t id = ask_as(CLIENT_VZDUMP, "pve1", 10);
+	struct ticket *ticket = ticket_find(&tickets, id);
+
+	(void)state;
+	assert_int_equal(id, 1);
+	assert_int_equal(ticket->state, TICKET_RELEASED);
+	assert_true(ticket->slot);
+	assert_false(ticket->took_queue);
+	assert_int_equal(ticket->last_decision_id, 1);
+	assert_string_equal(ticket->nas, "nas1");
+	assert_int_equal(n_told, 1);
+	assert_int_equal(told[0].kind, OUTCOME_DECIDED);
+	assert_int_equal(told[0].before, TICKET_NONE);
+	assert_int_equal(told[0].after, TICKET_RELEASED);
+}
+
+static void a_job_during_a_rebuild_is_held(void **state)
+{
+	struct ticket *ticket;
+
+	(void)state;
+	md2_does(MD_OP_RECOVERY);
+	ticket = ticket_find(&tickets, ask_as(CLIENT_VZDUMP, "pve1", 10));
+	assert_int_equal(ticket->state, TICKET_HELD);
+	assert_false(ticket->slot);
+	assert_int_equal(ticket->held_boot_ms.v, HOUR);
+	assert_string_equal(ticket->hold_rule, "rebuild");
+	assert_int_equal(ticket->hold_step, 5);
+	assert_false(ticket->clear_boot_ms.known);
+}
+
+static void asking_again_only_is_seen(void **state)
+{
+	struct ticket ask = asks(CLIENT_VZDUMP, "pve1", 10);
+	struct ticket *ticket;
+
+	(void)state;
+	md2_does(MD_OP_RECOVERY);
+	ticket = ticket_ask(&run, &ask);
+	later(20 * SEC);
+	ask.id = ticket->id;
+	assert_ptr_equal(ticket_ask(&run, &ask), ticket);
+	assert_int_equal(ticket->seen_boot_ms, HOUR + 20 * SEC);
+	ask.id = 0; /* its worker tells who it is */
+	assert_ptr_equal(ticket_ask(&run, &ask), ticket);
+	assert_int_equal(tickets.n, 1);
+	assert_int_equal(n_told, 1);
+}
+
+static void another_worker_is_another_job(void **state)
+{
+	struct ticket ask = asks(CLIENT_VZDUMP, "pve1", 10);
+	int64_t first;
+
+	(void)state;
+	md2_does(MD_OP_RECOVERY);
+	first = ticket_ask(&run, &ask)->id;
+	ask.id = first;
+	ask.worker.start_ticks++;
+	assert_int_not_equal(ticket_ask(&run, &ask)->id, first);
+	ask.worker.start_ticks--;
+	ask.id = 0;
+	snprintf(ask.worker.boot_id, sizeof(ask.worker.boot_id), "other");
+	assert_int_equal(ticket_ask(&run, &ask)->id, 3);
+	assert_int_equal(tickets.n, 3);
+}
+
+static void one_without_a_worker_is_known_by_its_id(void **state)
+{
+	struct ticket ask = asks(CLIENT_VZDUMP, "pve1", 0);
+
+	(void)state;
+	memset(&ask.worker, 0, sizeof(ask.worker));
+	md2_does(MD_OP_RECOVERY);
+	ask.id = ticket_ask(&run, &ask)->id;
+	assert_int_equal(ticket_ask(&run, &ask)->id, ask.id);
+	ask.id = 0;
+	assert_int_equal(ticket_ask(&run, &ask)->id, 2);
+}
+
+static void an_unknown_id_is_taken_up_with_its_time(void **state)
+{
+	struct ticket ask = asks(CLIENT_VZDUMP, "pve1", 10);
+	struct ticket *ticket;
+
+	(void)state;
+	md2_does(MD_OP_RECOVERY);
+	ask.id = 17;
+	ask.held_before_ms = 7 * HOUR;
+	ticket = ticket_ask(&run, &ask);
+	assert_int_equal(ticket->id, 17);
+	assert_int_equal(ticket->last.ends_in_ms.v, HOUR);
+	later(HOUR);
+	ticket_tick(&run, NULL);
+	assert_int_equal(ticket->state, TICKET_RELEASED);
+	assert_true(ticket->expired);
+	assert_int_equal(ticket->expired_to, VERDICT_THROTTLE);
+	assert_int_equal(ask_as(CLIENT_VZDUMP, "pve1", 11), 18);
+}
+
+static void what_held_one_taken_up_is_not_known_so_it_settles(void **state)
+{
+	struct ticket ask = asks(CLIENT_VZDUMP, "pve1", 10);
+	int64_t id;
+
+	(void)state;
+	ask.held_before_ms = HOUR;
+	id = ticket_ask(&run, &ask)->id;
+	assert_int_equal(last_told()->code, REASON_SETTLE);
+	tick_after(10 * MIN);
+	assert_int_equal(state_of(id), TICKET_RELEASED);
+	assert_true(ticket_find(&tickets, id)->took_queue);
+}
+
+static void an_id_is_never_given_twice(void **state)
+{
+	struct ticket ask = asks(CLIENT_VZDUMP, "pve1", 10);
+
+	(void)state;
+	tickets.next_id = 40;
+	ask.id = 39; /* given to somebody before */
+	assert_int_equal(ticket_ask(&run, &ask)->id, 40);
+	ask.id = INT64_MAX; /* nobody uses up the ids */
+	ask.worker.pid++;
+	assert_int_equal(ticket_ask(&run, &ask)->id, 41);
+}
+
+static void no_ticket_past_the_limit(void **state)
+{
+	struct ticket ask = asks(CLIENT_VZDUMP, "pve1", 1);
+	struct ticket kept;
+
+	(void)state;
+	for (; ask.worker.pid <= TICKETS_MAX; ask.worker.pid++)
+		assert_non_null(ticket_ask(&run, &ask));
+	assert_null(ticket_ask(&run, &ask));
+	kept = tickets.list[0];
+	kept.id = 9999;
+	assert_false(ticket_restore(&tickets, &kept));
+}
+
+static void a_denied_job_leaves_the_list(void **state)
+{
+	struct ticket ask = asks(CLIENT_VZDUMP, "pve1", 10), *ticket;
+
+	(void)state;
+	md2_does(MD_OP_REPAIR);
+	ticket = ticket_ask(&run, &ask);
+	assert_ptr_equal(ticket, &tickets.gone);
+	assert_int_equal(ticket->state, TICKET_DENIED);
+	assert_int_equal(ticket->last.act, VERDICT_DENY);
+	assert_int_equal(tickets.n, 0);
+	assert_int_equal(last_told()->after, TICKET_DENIED);
+}
+
+static void a_wait_ends_when_it_may_go(void **state)
+{
+	struct ticket ask = asks(CLIENT_WAIT, "pve1", 10);
+
+	(void)state;
+	assert_int_equal(ticket_ask(&run, &ask)->state, TICKET_ENDED);
+	assert_int_equal(n_told, 2);
+	assert_int_equal(told[0].after, TICKET_RELEASED);
+	assert_int_equal(told[1].before, TICKET_RELEASED);
+	assert_int_equal(told[1].after, TICKET_ENDED);
+	assert_int_equal(tickets.n, 0);
+}
+
+static void a_gated_command_runs_at_once_and_keeps_its_slot(void **state)
+{
+	int64_t id = ask_as(CLIENT_RUN, "pve1", 10);
+
+	(void)state;
+	assert_int_equal(state_of(id), TICKET_RUNNING);
+	later(HOUR);
+	ticket_sweep(&run, 90 * SEC, 0, "pve1");
+	assert_true(ticket_find(&tickets, id)->slot);
+	assert_true(ticket_ended(&run, id, "the command ended"));
+	assert_int_equal(tickets.n, 0);
+}
+
+static void a_check_leaves_no_trace(void **state)
+{
+	struct ticket ask = asks(CLIENT_CHECK, "pve1", 0);
+	struct decision decision;
+	static struct trace trace;
+
+	(void)state;
+	md2_does(MD_OP_RECOVERY);
+	ticket_check(&run, &ask.request, &decision, &trace);
+	assert_int_equal(decision.act, VERDICT_HOLD);
+	assert_true(trace.n > 4);
+	assert_int_equal(tickets.n, 0);
+	assert_int_equal(n_told, 0);
+}
+
+/* Holding and letting go. */
+
+static void ticks_tell_only_what_changes(void **state)
+{
+	(void)state;
+	md2_does(MD_OP_RECOVERY);
+	ask_as(CLIENT_VZDUMP, "pve1", 10);
+	tick_after(10 * SEC);
+	tick_after(10 * SEC);
+	assert_int_equal(n_told, 1);
+	facts.arrays[0].remaining_ms = OPT(HOUR);
+	tick_after(10 * SEC);
+	assert_int_equal(n_told, 1);
+	assert_int_equal(tickets.list[0].last.expected_ms.v, HOUR + 10 * MIN);
+}
+
+static void it_goes_when_the_array_has_settled(void **state)
+{
+	int64_t id;
+
+	(void)state;
+	md2_does(MD_OP_RECOVERY);
+	id = ask_as(CLIENT_VZDUMP, "pve1", 10);
+	md2_does(MD_OP_IDLE);
+	tick_after(HOUR);
+	assert_int_equal(last_told()->code, REASON_SETTLE);
+	tick_after(10 * MIN - 1);
+	assert_int_equal(state_of(id), TICKET_HELD);
+	tick_after(1);
+	assert_int_equal(state_of(id), TICKET_RELEASED);
+	assert_true(ticket_find(&tickets, id)->took_queue);
+	assert_int_equal(tickets.n_nas, 1);
+}
+
+static void a_rebuild_that_comes_back_settles_anew(void **state)
+{
+	int64_t id;
+
+	(void)state;
+	md2_does(MD_OP_RECOVERY);
+	id = ask_as(CLIENT_VZDUMP, "pve1", 10);
+	md2_does(MD_OP_IDLE);
+	tick_after(MIN);
+	md2_does(MD_OP_RECOVERY);
+	tick_after(9 * MIN);
+	md2_does(MD_OP_IDLE);
+	tick_after(MIN);
+	tick_after(10 * MIN - 1);
+	assert_int_equal(state_of(id), TICKET_HELD);
+	tick_after(1);
+	assert_int_equal(state_of(id), TICKET_RELEASED);
+}
+
+static void go_blind(void)
+{
+	facts.sensor = SENSOR_REFUSED;
+	facts.blind_since_ms = OPT(run.now.boot_ms);
+}
+
+static void a_blink_holds_no_longer_than_it_took(void **state)
+{
+	int64_t id;
+
+	(void)state;
+	go_blind();
+	id = ask_as(CLIENT_VZDUMP, "pve1", 10);
+	tick_after(2 * MIN);
+	assert_int_equal(ticket_find(&tickets, id)->hold_blind_ms.v, 2 * MIN);
+	md2_does(MD_OP_IDLE);
+	tick_after(SEC);
+	tick_after(2 * MIN - 1);
+	assert_int_equal(state_of(id), TICKET_HELD);
+	tick_after(1);
+	assert_int_equal(state_of(id), TICKET_RELEASED);
+}
+
+static void a_blink_after_a_rebuild_does_not_shorten_its_settling(void **state)
+{
+	int64_t id;
+
+	(void)state;
+	md2_does(MD_OP_RECOVERY);
+	id = ask_as(CLIENT_VZDUMP, "pve1", 10);
+	md2_does(MD_OP_IDLE);
+	tick_after(MIN);
+	go_blind();
+	tick_after(SEC);
+	assert_int_equal(last_told()->code, REASON_BLIND);
+	assert_string_equal(ticket_find(&tickets, id)->hold_rule, "rebuild");
+	md2_does(MD_OP_IDLE);
+	tick_after(SEC);
+	tick_after(10 * MIN - 1);
+	assert_int_equal(state_of(id), TICKET_HELD);
+	tick_after(1);
+	assert_int_equal(state_of(id), TICKET_RELEASED);
+}
+
+static void a_blindness_after_an_override_or_a_blindness_is_the_hold(void **state)
+{
+	int64_t id;
+
+	(void)state;
+	overrides[0] = (struct override){
+		.id = 1, .verdict = VERDICT_HOLD, .until_utc_ms = UTC0 + HOUR, .by = "a"};
+	n_overrides = 1;
+	id = ask_as(CLIENT_VZDUMP, "pve1", 10);
+	assert_int_equal(ticket_find(&tickets, id)->hold_step, 2);
+	n_overrides = 0;
+	go_blind();
+	tick_after(SEC);
+	assert_string_equal(ticket_find(&tickets, id)->hold_rule, "sensor");
+	tick_after(SEC);
+	assert_int_equal(ticket_find(&tickets, id)->hold_step, 4);
+	/* A rule's hold that goes on blindly is that rule's. */
+	md2_does(MD_OP_RECOVERY);
+	go_blind();
+	tick_after(SEC);
+	assert_string_equal(ticket_find(&tickets, id)->hold_rule, "rebuild");
+}
+
+static void an_observed_hold_goes(void **state)
+{
+	int64_t id;
+
+	(void)state;
+	made.policy.observe = true;
+	md2_does(MD_OP_RECOVERY);
+	id = ask_as(CLIENT_VZDUMP, "pve1", 10);
+	assert_int_equal(state_of(id), TICKET_RELEASED);
+	assert_int_equal(ticket_find(&tickets, id)->last.would_be, VERDICT_HOLD);
+}
+
+static void once_let_go_it_is_never_held_again(void **state)
+{
+	int64_t id = ask_as(CLIENT_VZDUMP, "pve1", 10);
+
+	(void)state;
+	md2_does(MD_OP_RECOVERY);
+	tick_after(MIN);
+	assert_int_equal(state_of(id), TICKET_RELEASED);
+	assert_int_equal(n_told, 1);
+}
+
+static void an_override_denies_a_held_job(void **state)
+{
+	int64_t id;
+
+	(void)state;
+	md2_does(MD_OP_RECOVERY);
+	id = ask_as(CLIENT_VZDUMP, "pve1", 10);
+	overrides[0] = (struct override){
+		.id = 1, .verdict = VERDICT_DENY, .until_utc_ms = UTC0 + HOUR, .ticket = id};
+	n_overrides = 1;
+	ticket_tick(&run, "nas1");
+	assert_int_equal(state_of(id), TICKET_NONE);
+	assert_int_equal(tickets.gone.state, TICKET_DENIED);
+	assert_int_equal(last_told()->before, TICKET_HELD);
+}
+
+/* The queue. */
+
+static void a_backlog_goes_one_by_one_in_order(void **state)
+{
+	int64_t ids[4];
+	size_t i;
+
+	(void)state;
+	md2_does(MD_OP_RECOVERY);
+	ids[0] = ask_as(CLIENT_VZDUMP, "pve1", 10);
+	ids[1] = ask_as(CLIENT_VZDUMP, "pve1", 11);
+	ids[2] = ask_as(CLIENT_VZDUMP, "pve2", 12);
+	ids[3] = ask_as(CLIENT_WAIT, "pve3", 13);
+	md2_does(MD_OP_IDLE);
+	tick_after(MIN);
+	tick_after(10 * MIN);
+	for (i = 0; i < 3; i++) {
+		assert_int_equal(state_of(ids[i]), TICKET_RELEASED);
+		assert_int_equal(state_of(ids[i + 1]), TICKET_HELD);
+		assert_true(ticket_started(&run, ids[i]));
+		tick_after(20 * SEC);
+		assert_int_equal(state_of(ids[i + 1]), TICKET_HELD);
+		assert_true(ticket_ended(&run, ids[i], "job-end"));
+		tick_after(SEC);
+		assert_int_equal(ticket_find(&tickets, ids[i + 1])->last.reasons[0].code,
+			REASON_QUEUE_INTERVAL);
+		tick_after(MIN);
+	}
+	/* The wait went and ended. */
+	assert_int_equal(state_of(ids[3]), TICKET_NONE);
+	assert_int_equal(tickets.n, 0);
+}
+
+static void a_newcomer_stands_behind_who_settles(void **state)
+{
+	int64_t first, second;
+
+	(void)state;
+	md2_does(MD_OP_RECOVERY);
+	first = ask_as(CLIENT_VZDUMP, "pve1", 10);
+	md2_does(MD_OP_IDLE);
+	tick_after(MIN);
+	second = ask_as(CLIENT_VZDUMP, "pve2", 11);
+	assert_int_equal(last_told()->code, REASON_QUEUE_BEHIND);
+	tick_after(MIN);
+	assert_int_equal(state_of(second), TICKET_HELD);
+	assert_true(ticket_withdraw(&run, first, "interrupted"));
+	tick_after(SEC);
+	assert_int_equal(state_of(second), TICKET_RELEASED);
+}
+
+static void nobody_stands_behind_who_is_held_by_a_rule(void **state)
+{
+	struct ticket ask = asks(CLIENT_VZDUMP, "pve2", 11);
+
+	(void)state;
+	md2_does(MD_OP_RECOVERY);
+	ask_as(CLIENT_VZDUMP, "pve1", 10);
+	md2_does(MD_OP_IDLE); /* not evaluated since */
+	assert_int_equal(ticket_ask(&run, &ask)->state, TICKET_RELEASED);
+}
+
+static void the_node_s_lock_counts_over_all_nas(void **state)
+{
+	struct ticket ask = asks(CLIENT_VZDUMP, "pve1", 9);
+	int64_t other, held, third;
+
+	(void)state;
+	snprintf(ask.request.storage, sizeof(ask.request.storage), "other");
+	other = ticket_ask(&run, &ask)->id;
+	ticket_started(&run, other);
+	md2_does(MD_OP_RECOVERY);
+	held = ask_as(CLIENT_VZDUMP, "pve1", 10);
+	third = ask_as(CLIENT_VZDUMP, "pve2", 11);
+	md2_does(MD_OP_IDLE);
+	tick_after(MIN);
+	tick_after(10 * MIN);
+	/* The one of a free node passes the one that its own node keeps. */
+	assert_int_equal(ticket_find(&tickets, held)->last.reasons[0].code, REASON_QUEUE_NODE);
+	assert_int_equal(state_of(third), TICKET_RELEASED);
+	ticket_ended(&run, third, "job-end");
+	ticket_ended(&run, other, "job-end");
+	tick_after(2 * MIN);
+	assert_int_equal(state_of(held), TICKET_RELEASED);
+}
+
+static void a_gated_command_takes_no_lock_of_the_node(void **state)
+{
+	struct ticket ask = asks(CLIENT_RUN, "pve1", 9);
+	int64_t run_id, held, held_run;
+
+	(void)state;
+	snprintf(ask.request.storage, sizeof(ask.request.storage), "other");
+	run_id = ticket_ask(&run, &ask)->id;
+	md2_does(MD_OP_RECOVERY);
+	held = ask_as(CLIENT_VZDUMP, "pve1", 10);
+	held_run = ask_as(CLIENT_RUN, "pve1", 11);
+	made.rules[RULE_REBUILD].set.max_running = 2;
+	md2_does(MD_OP_IDLE);
+	tick_after(MIN);
+	tick_after(10 * MIN);
+	assert_int_equal(state_of(run_id), TICKET_RUNNING);
+	assert_int_equal(state_of(held), TICKET_RELEASED);
+	tick_after(MIN);
+	assert_int_equal(state_of(held_run), TICKET_RUNNING);
+}
+
+static void a_shut_window_lets_others_pass(void **state)
+{
+	int64_t held, other;
+
+	(void)state;
+	made.window = (struct window){0x7e, 0, 0};
+	made.rules[RULE_REBUILD].set.release_windows = &made.window;
+	made.rules[RULE_REBUILD].set.n_release_windows = 1;
+	md2_does(MD_OP_RECOVERY);
+	held = ask_as(CLIENT_VZDUMP, "pve1", 10);
+	md2_does(MD_OP_IDLE);
+	tick_after(MIN);
+	tick_after(10 * MIN);
+	assert_int_equal(ticket_find(&tickets, held)->last.reasons[0].code, REASON_QUEUE_WINDOW);
+	other = ask_as(CLIENT_VZDUMP, "pve2", 11);
+	assert_int_equal(state_of(other), TICKET_RELEASED);
+}
+
+static void unmapped_jobs_know_no_queue(void **state)
+{
+	struct ticket ask = asks(CLIENT_VZDUMP, "pve1", 10);
+	struct decision decision;
+
+	(void)state;
+	made.policy.unmapped = VERDICT_HOLD;
+	snprintf(ask.request.storage, sizeof(ask.request.storage), "unmapped");
+	ticket_ask(&run, &ask);
+	made.policy.unmapped = VERDICT_ALLOW;
+	tick_after(SEC);
+	snprintf(ask.request.node, sizeof(ask.request.node), "pve2");
+	ticket_check(&run, &ask.request, &decision, NULL);
+	assert_int_equal(decision.act, VERDICT_ALLOW);
+}
+
+static void the_last_releases_of_many_nas_are_kept(void **state)
+{
+	struct ticket kept = {.state = TICKET_RELEASED, .took_queue = true};
+	int i;
+
+	(void)state;
+	for (i = 1; i <= 70; i++) {
+		kept.id = i;
+		kept.released_boot_ms = OPT(1000 - i);
+		snprintf(kept.nas, sizeof(kept.nas), "n%d", i);
+		assert_true(ticket_restore(&tickets, &kept));
+	}
+	assert_int_equal(tickets.n_nas, 64);
+	/* What was longest ago gave way: 70 came last, at the place of 64. */
+	assert_string_equal(tickets.releases[0].nas, "n1");
+	assert_string_equal(tickets.releases[63].nas, "n70");
+	kept.id = 71;
+	snprintf(kept.nas, sizeof(kept.nas), "n1");
+	kept.released_boot_ms = OPT(2000);
+	assert_true(ticket_restore(&tickets, &kept));
+	assert_int_equal(tickets.releases[0].last_release_boot_ms, 2000);
+}
+
+/* Inside the job. */
+
+static struct ticket *recheck(int64_t id, enum phase phase, uint32_t guest)
+{
+	struct request request = {.phase = phase, .guest = guest, .guest_type = GUEST_QEMU};
+
+	return ticket_recheck(&run, id, &request);
+}
+
+static void inside_its_job_it_waits_by_one_budget(void **state)
+{
+	int64_t id = ask_as(CLIENT_VZDUMP, "pve1", 10);
+	struct ticket *ticket;
+
+	(void)state;
+	assert_int_equal(recheck(id, PHASE_JOB_START, 0)->last.act, VERDICT_ALLOW);
+	ticket_started(&run, id);
+	md2_does(MD_OP_RECOVERY);
+	ticket = recheck(id, PHASE_BACKUP_START, 100);
+	assert_int_equal(ticket->last.act, VERDICT_HOLD);
+	assert_int_equal(ticket->last.ends_in_ms.v, 5 * MIN);
+	assert_int_equal(ticket->state, TICKET_RUNNING);
+	assert_int_equal(ticket->guest, 100);
+	md2_does(MD_OP_IDLE);
+	tick_after(3 * MIN);
+	assert_int_equal(ticket->last.act, VERDICT_ALLOW);
+	assert_int_equal(ticket->recheck_used_ms, 3 * MIN);
+	later(HOUR);
+	md2_does(MD_OP_RECOVERY);
+	recheck(id, PHASE_BACKUP_START, 101);
+	assert_int_equal(ticket->last.ends_in_ms.v, 2 * MIN);
+	tick_after(2 * MIN);
+	assert_int_equal(ticket->last.act, VERDICT_ALLOW);
+	assert_int_equal(ticket->last.reasons[0].code, REASON_MID_JOB);
+	recheck(id, PHASE_BACKUP_START, 102);
+	assert_int_equal(ticket->last.act, VERDICT_ALLOW);
+	assert_int_equal(ticket->recheck_used_ms, 5 * MIN);
+	assert_false(ticket->recheck_boot_ms.known);
+}
+
+static void each_guest_is_recorded_and_each_poll_is_not(void **state)
+{
+	int64_t id = ask_as(CLIENT_VZDUMP, "pve1", 10);
+
+	(void)state;
+	recheck(id, PHASE_JOB_START, 0);
+	recheck(id, PHASE_JOB_START, 0);
+	assert_int_equal(n_told, 2);
+	ticket_started(&run, id);
+	assert_int_equal(n_told, 3);
+	recheck(id, PHASE_BACKUP_START, 100);
+	recheck(id, PHASE_BACKUP_START, 100);
+	assert_int_equal(n_told, 4);
+	recheck(id, PHASE_BACKUP_START, 101);
+	assert_int_equal(n_told, 5);
+}
+
+static void a_deny_inside_a_job_leaves_it_running(void **state)
+{
+	int64_t id = ask_as(CLIENT_VZDUMP, "pve1", 10);
+
+	(void)state;
+	ticket_started(&run, id);
+	md2_does(MD_OP_REPAIR);
+	assert_int_equal(recheck(id, PHASE_BACKUP_START, 100)->last.act, VERDICT_DENY);
+	assert_int_equal(state_of(id), TICKET_RUNNING);
+}
+
+static void a_held_job_that_went_on_is_running(void **state)
+{
+	int64_t id;
+
+	(void)state;
+	md2_does(MD_OP_RECOVERY);
+	id = ask_as(CLIENT_VZDUMP, "pve1", 10);
+	recheck(id, PHASE_JOB_START, 0);
+	assert_int_equal(state_of(id), TICKET_RUNNING);
+	assert_true(ticket_find(&tickets, id)->slot);
+	assert_true(ticket_find(&tickets, id)->released_boot_ms.known);
+}
+
+static void a_backup_that_starts_means_that_the_job_runs(void **state)
+{
+	int64_t id = ask_as(CLIENT_VZDUMP, "pve1", 10);
+
+	(void)state;
+	recheck(id, PHASE_BACKUP_START, 100);
+	assert_int_equal(state_of(id), TICKET_RUNNING);
+	assert_null(recheck(99, PHASE_JOB_START, 0));
+}
+
+static void one_first_heard_inside_its_job_is_taken_up_running(void **state)
+{
+	struct ticket ask = asks(CLIENT_VZDUMP, "pve1", 10), *ticket;
+
+	(void)state;
+	md2_does(MD_OP_RECOVERY);
+	ask.request.phase = PHASE_BACKUP_START;
+	ask.request.guest = 105;
+	ticket = ticket_ask(&run, &ask);
+	assert_int_equal(ticket->state, TICKET_RUNNING);
+	assert_int_equal(ticket->guest, 105);
+	assert_true(ticket->last.mid_job);
+	assert_int_equal(ticket->last.act, VERDICT_HOLD);
+	assert_int_equal(told[0].kind, OUTCOME_STATE);
+	assert_int_equal(told[1].kind, OUTCOME_DECIDED);
+}
+
+/* Operators. */
+
+static void a_release_lets_a_held_job_go(void **state)
+{
+	int64_t id;
+
+	(void)state;
+	md2_does(MD_OP_RECOVERY);
+	id = ask_as(CLIENT_VZDUMP, "pve1", 10);
+	assert_true(ticket_release(&run, id, "anna", "needed tonight"));
+	assert_int_equal(state_of(id), TICKET_RELEASED);
+	assert_int_equal(last_told()->code, REASON_RELEASE_ASKED);
+	assert_string_equal(ticket_find(&tickets, id)->release_by, "anna");
+	/* And not held inside the job either. */
+	assert_int_equal(recheck(id, PHASE_JOB_START, 0)->last.act, VERDICT_ALLOW);
+	assert_false(ticket_release(&run, 99, "anna", "x"));
+}
+
+static void a_release_ends_a_wait_inside_the_job(void **state)
+{
+	int64_t id = ask_as(CLIENT_VZDUMP, "pve1", 10);
+
+	(void)state;
+	md2_does(MD_OP_RECOVERY);
+	assert_int_equal(recheck(id, PHASE_JOB_START, 0)->last.act, VERDICT_HOLD);
+	later(MIN);
+	assert_true(ticket_release(&run, id, "anna", "now"));
+	assert_int_equal(ticket_find(&tickets, id)->last.act, VERDICT_ALLOW);
+	assert_int_equal(ticket_find(&tickets, id)->recheck_used_ms, MIN);
+}
+
+static void a_release_of_a_running_job_is_kept(void **state)
+{
+	int64_t id = ask_as(CLIENT_VZDUMP, "pve1", 10);
+	size_t before = n_told;
+
+	(void)state;
+	assert_true(ticket_release(&run, id, "anna", "do not hold it"));
+	assert_int_equal(n_told, before);
+	md2_does(MD_OP_RECOVERY);
+	assert_int_equal(recheck(id, PHASE_JOB_START, 0)->last.act, VERDICT_ALLOW);
+}
+
+/* Ends. */
+
+static void events_of_unknown_tickets_are_refused(void **state)
+{
+	(void)state;
+	assert_false(ticket_started(&run, 5));
+	assert_false(ticket_ended(&run, 5, "job-end"));
+	assert_false(ticket_withdraw(&run, 5, "gave up"));
+	assert_false(ticket_lost(&run, 5, "vanished"));
+	assert_int_equal(n_told, 0);
+}
+
+static void a_running_job_is_not_withdrawn_but_may_be_lost(void **state)
+{
+	int64_t id = ask_as(CLIENT_VZDUMP, "pve1", 10);
+
+	(void)state;
+	ticket_started(&run, id);
+	ticket_started(&run, id);
+	assert_int_equal(n_told, 2);
+	assert_false(ticket_withdraw(&run, id, "gave up"));
+	assert_true(ticket_lost(&run, id, "its worker is gone"));
+	assert_int_equal(tickets.gone.state, TICKET_LOST);
+	assert_false(tickets.gone.slot);
+	assert_int_equal(tickets.gone.ended_boot_ms.v, HOUR);
+}
+
+static void the_order_is_kept_when_one_leaves(void **state)
+{
+	int64_t ids[3];
+
+	(void)state;
+	md2_does(MD_OP_RECOVERY);
+	ids[0] = ask_as(CLIENT_VZDUMP, "pve1", 10);
+	ids[1] = ask_as(CLIENT_VZDUMP, "pve2", 11);
+	ids[2] = ask_as(CLIENT_VZDUMP, "pve3", 12);
+	ticket_withdraw(&run, ids[1], "gave up");
+	assert_int_equal(tickets.n, 2);
+	assert_int_equal(tickets.list[0].id, ids[0]);
+	assert_int_equal(tickets.list[1].id, ids[2]);
+}
+
+static void a_silent_held_job_is_withdrawn(void **state)
+{
+	int64_t id;
+
+	(void)state;
+	md2_does(MD_OP_RECOVERY);
+	id = ask_as(CLIENT_VZDUMP, "pve1", 10);
+	later(90 * SEC - 1);
+	ticket_sweep(&run, 90 * SEC, 0, "pve1");
+	assert_int_equal(state_of(id), TICKET_HELD);
+	later(1);
+	ticket_sweep(&run, 90 * SEC, HOUR + 10 * SEC, "pve1"); /* the daemon began later */
+	assert_int_equal(state_of(id), TICKET_HELD);
+	later(10 * SEC);
+	ticket_sweep(&run, 90 * SEC, HOUR + 10 * SEC, "pve1");
+	assert_int_equal(state_of(id), TICKET_NONE);
+	assert_string_equal(last_told()->why, "nobody asked for it in 1min 30s");
+}
+
+static void one_that_does_not_start_loses_its_slot(void **state)
+{
+	int64_t id = ask_as(CLIENT_VZDUMP, "pve1", 10);
+
+	(void)state;
+	later(10 * MIN - 1);
+	ticket_sweep(&run, 90 * SEC, 0, "pve1");
+	assert_true(ticket_find(&tickets, id)->slot);
+	later(1);
+	ticket_sweep(&run, 90 * SEC, 0, "pve1");
+	ticket_sweep(&run, 90 * SEC, 0, "pve1");
+	assert_false(ticket_find(&tickets, id)->slot);
+	assert_int_equal(n_told, 2);
+	/* It comes late, and has it again. */
+	ticket_started(&run, id);
+	assert_true(ticket_find(&tickets, id)->slot);
+}
+
+static void an_unwatched_job_is_lost_after_its_time(void **state)
+{
+	struct ticket ask = asks(CLIENT_VZDUMP, "pve1", 0);
+	int64_t here = ask_as(CLIENT_VZDUMP, "pve1", 10), away = ask_as(CLIENT_VZDUMP, "pve2", 11);
+	int64_t nobody = ticket_ask(&run, &ask)->id;
+
+	(void)state;
+	ticket_started(&run, here);
+	ticket_started(&run, away);
+	later(24 * HOUR - 1);
+	ticket_sweep(&run, 90 * SEC, 0, "pve1");
+	assert_int_equal(tickets.n, 3);
+	later(1);
+	ticket_sweep(&run, 90 * SEC, 0, "pve1");
+	assert_int_equal(state_of(here), TICKET_RUNNING);
+	assert_int_equal(state_of(away), TICKET_NONE);
+	assert_int_equal(state_of(nobody), TICKET_NONE);
+	assert_int_equal(tickets.gone.state, TICKET_LOST);
+}
+
+/* Restarts and what is due. */
+
+static void tickets_come_back_in_order(void **state)
+{
+	struct ticket ticket = {.id = 9, .state = TICKET_HELD};
+
+	(void)state;
+	assert_true(ticket_restore(&tickets, &ticket));
+	ticket.id = 4;
+	ticket.state = TICKET_RELEASED;
+	ticket.took_queue = true;
+	assert_true(ticket_restore(&tickets, &ticket));
+	assert_false(ticket_restore(&tickets, &ticket));
+	assert_int_equal(tickets.list[0].id, 4);
+	assert_int_equal(tickets.list[1].id, 9);
+	assert_int_equal(tickets.next_id, 10);
+	assert_int_equal(tickets.n_nas, 0);
+}
+
+static void one_that_came_back_waits_on_with_its_time(void **state)
+{
+	struct ticket kept;
+	int64_t id;
+
+	(void)state;
+	md2_does(MD_OP_RECOVERY);
+	id = ask_as(CLIENT_VZDUMP, "pve1", 10);
+	kept = tickets.list[0];
+	memset(&tickets, 0, sizeof(tickets));
+	kept.decided_boot_ms = 0;
+	kept.last.again_in_ms = OPT_NONE;
+	assert_true(ticket_restore(&tickets, &kept));
+	assert_int_equal(ticket_next_ms(&run).v, run.now.boot_ms);
+	tick_after(HOUR);
+	assert_int_equal(ticket_find(&tickets, id)->last.ends_in_ms.v, 7 * HOUR);
+	assert_int_equal(n_told, 1);
+}
+
+static void the_next_tick_is_what_comes_first(void **state)
+{
+	(void)state;
+	assert_false(ticket_next_ms(&run).known);
+	ask_as(CLIENT_VZDUMP, "pve1", 10);
+	assert_false(ticket_next_ms(&run).known);
+	md2_does(MD_OP_RECOVERY);
+	made.rules[RULE_REBUILD].set.max_hold = OPT(30 * SEC);
+	/* UTC0 is 20 s past a minute: windows may open in 40 s. */
+	ask_as(CLIENT_VZDUMP, "pve2", 11);
+	assert_int_equal(ticket_next_ms(&run).v, HOUR + 30 * SEC);
+	made.rules[RULE_REBUILD].set.max_hold = OPT(HOUR);
+	ticket_tick(&run, NULL);
+	assert_int_equal(ticket_next_ms(&run).v, HOUR + 40 * SEC);
+	run.now.utc_ms = -10 * SEC;
+	assert_int_equal(ticket_next_ms(&run).v, HOUR + 10 * SEC);
+}
+
+static void a_wait_inside_a_job_is_due_too(void **state)
+{
+	int64_t id = ask_as(CLIENT_VZDUMP, "pve1", 10);
+
+	(void)state;
+	md2_does(MD_OP_RECOVERY);
+	made.rules[RULE_REBUILD].set.recheck_ms = 15 * SEC;
+	recheck(id, PHASE_JOB_START, 0);
+	assert_int_equal(ticket_next_ms(&run).v, HOUR + 15 * SEC);
+	/* After a restart its hook must ask again first. */
+	ticket_find(&tickets, id)->inside_phase = PHASE_NONE;
+	assert_false(ticket_next_ms(&run).known);
+}
+
+static void a_tick_of_one_nas_leaves_the_others(void **state)
+{
+	struct ticket ask = asks(CLIENT_VZDUMP, "pve2", 11);
+	int64_t here, there;
+
+	(void)state;
+	md2_does(MD_OP_RECOVERY);
+	here = ask_as(CLIENT_VZDUMP, "pve1", 10);
+	snprintf(ask.request.storage, sizeof(ask.request.storage), "other");
+	there = ticket_ask(&run, &ask)->id;
+	md2_does(MD_OP_IDLE);
+	later(SEC);
+	ticket_tick(&run, "nas2");
+	assert_true(ticket_find(&tickets, here)->last.base_holds);
+	assert_false(ticket_find(&tickets, there)->last.base_holds);
+}
+
+static void a_worker_that_is_not_known_finds_nobody(void **state)
+{
+	struct worker nobody = {0};
+	struct ticket ask = asks(CLIENT_VZDUMP, "pve1", 0);
+
+	(void)state;
+	memset(&ask.worker, 0, sizeof(ask.worker));
+	ticket_ask(&run, &ask);
+	assert_null(ticket_find_worker(&tickets, &nobody));
+}
+
+#define T(name) cmocka_unit_test_setup(name, set_up)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		T(a_job_on_an_idle_nas_goes),
+		T(a_job_during_a_rebuild_is_held),
+		T(asking_again_only_is_seen),
+		T(another_worker_is_another_job),
+		T(one_without_a_worker_is_known_by_its_id),
+		T(an_unknown_id_is_taken_up_with_its_time),
+		T(what_held_one_taken_up_is_not_known_so_it_settles),
+		T(an_id_is_never_given_twice),
+		T(no_ticket_past_the_limit),
+		T(a_denied_job_leaves_the_list),
+		T(a_wait_ends_when_it_may_go),
+		T(a_gated_command_runs_at_once_and_keeps_its_slot),
+		T(a_check_leaves_no_trace),
+		T(ticks_tell_only_what_changes),
+		T(it_goes_when_the_array_has_settled),
+		T(a_rebuild_that_comes_back_settles_anew),
+		T(a_blink_holds_no_longer_than_it_took),
+		T(a_blink_after_a_rebuild_does_not_shorten_its_settling),
+		T(a_blindness_after_an_override_or_a_blindness_is_the_hold),
+		T(an_observed_hold_goes),
+		T(once_let_go_it_is_never_held_again),
+		T(an_override_denies_a_held_job),
+		T(a_backlog_goes_one_by_one_in_order),
+		T(a_newcomer_stands_behind_who_settles),
+		T(nobody_stands_behind_who_is_held_by_a_rule),
+		T(the_node_s_lock_counts_over_all_nas),
+		T(a_gated_command_takes_no_lock_of_the_node),
+		T(a_shut_window_lets_others_pass),
+		T(unmapped_jobs_know_no_queue),
+		T(the_last_releases_of_many_nas_are_kept),
+		T(inside_its_job_it_waits_by_one_budget),
+		T(each_guest_is_recorded_and_each_poll_is_not),
+		T(a_deny_inside_a_job_leaves_it_running),
+		T(a_held_job_that_went_on_is_running),
+		T(a_backup_that_starts_means_that_the_job_runs),
+		T(one_first_heard_inside_its_job_is_taken_up_running),
+		T(a_release_lets_a_held_job_go),
+		T(a_release_ends_a_wait_inside_the_job),
+		T(a_release_of_a_running_job_is_kept),
+		T(events_of_unknown_tickets_are_refused),
+		T(a_running_job_is_not_withdrawn_but_may_be_lost),
+		T(the_order_is_kept_when_one_leaves),
+		T(a_silent_held_job_is_withdrawn),
+		T(one_that_does_not_start_loses_its_slot),
+		T(an_unwatched_job_is_lost_after_its_time),
+		T(tickets_come_back_in_order),
+		T(one_that_came_back_waits_on_with_its_time),
+		T(the_next_tick_is_what_comes_first),
+		T(a_wait_inside_a_job_is_due_too),
+		T(a_tick_of_one_nas_leaves_the_others),
+		T(a_worker_that_is_not_known_finds_nobody),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
