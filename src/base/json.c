@@ -17,8 +17,9 @@ json_t *json_read(const char *text, size_t len, struct err *err)
 
 char *json_text(const json_t *value, int indent)
 {
+	/* 15 digits print a decimal fraction as it was written: 1.6, not 1.6000000000000001. */
 	return json_dumps(value,
-		JSON_ENCODE_ANY | JSON_PRESERVE_ORDER |
+		JSON_ENCODE_ANY | JSON_PRESERVE_ORDER | JSON_REAL_PRECISION(15) |
 			(indent ? JSON_INDENT((size_t)indent) : JSON_COMPACT));
 }
 
