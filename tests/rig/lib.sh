@@ -320,9 +320,16 @@ rig_fail() {
 		for i in 1 2 3 4 5 6 7 8 9 10; do mdadm /dev/${2:-md2} --quiet --remove /dev/$1 && exit 0; sleep 0.2; done; exit 1"
 }
 
-# rig_add DISK [ARRAY]: an empty disk comes in: a recovery starts if one is missing, else it is a spare.
+# rig_add DISK [ARRAY]: an empty disk comes in: a spare, or, where a member is missing, the start of a recovery, which
+# sysfs shows when this returns (md needs a moment in which sync_action still says idle).
 rig_add() {
-	rig_mdadm "mdadm --quiet --zero-superblock /dev/$1; mdadm /dev/${2:-md2} --quiet --add /dev/$1"
+	local md=/sys/block/${2:-md2}/md
+	rig_mdadm "mdadm --quiet --zero-superblock /dev/$1; mdadm /dev/${2:-md2} --quiet --add /dev/$1 || exit 1
+		for i in \$(seq 50); do
+			[ \$(cat $md/degraded) = 0 ] || [ \$(cat $md/sync_action) != idle ] && exit 0
+			sleep 0.1
+		done
+		echo no recovery started on ${2:-md2} >&2; exit 1"
 }
 
 # rig_fail_and_readd DISK [ARRAY]: a rebuild of the whole disk starts.
