@@ -11,7 +11,11 @@
 /* Inside the job vzdump's lock is held, and other jobs wait for it (lockwait, 3 h): without a gate
  * the whole job waits no longer than this, all phases together. */
 #define OUTAGE_IN_JOB_MS (30 * MS_SECOND)
+/* A look at a NAS may take 5 s before the gate answers. */
+#define ASK_MS (8 * MS_SECOND)
 #define REPORT_MS (2 * MS_SECOND)
+/* Once that time is used up, what only tells does not wait for a gate that hangs. */
+#define REPORT_SPENT_MS 300
 #define WITHDRAW_MS 400
 /* pvescheduler writes the state file just after it started the worker. */
 #define STATE_FILE_MS MS_SECOND
@@ -119,7 +123,7 @@ enum part gate_job_init(struct hook *hook)
 
 enum part gate_recheck(struct hook *hook)
 {
-	int64_t left_ms = OUTAGE_IN_JOB_MS - hook->note.outage_ms;
+	int64_t left_ms = OUTAGE_IN_JOB_MS - hook->note.outage_ms, asked_ms = clock_boot_ms();
 	struct gate_link link = link_to(hook);
 	struct ask ask = {0};
 	const struct asking asking = {&link, &ask, hook_say_line, on_ticket, hook};
@@ -129,12 +133,16 @@ enum part gate_recheck(struct hook *hook)
 	int64_t outage_ms;
 	bool plain;
 
+	link.deadline_ms = ASK_MS;
 	conf.wait_for_gate_ms =
 		left_ms < hook->conf.wait_for_gate_ms ? left_ms : hook->conf.wait_for_gate_ms;
 	fill(hook, &ask);
 	if (!asking_run(&asking, &session, &conf, &step))
 		return PART_ABORTED;
 	outage_ms = session_outage_ms(&session, clock_boot_ms());
+	/* The time of a call that failed counts as well: a gate that hangs. */
+	if (step.end != SESSION_END_GO && step.end != SESSION_END_DENIED)
+		outage_ms = clock_boot_ms() - asked_ms;
 	if (outage_ms > 0) {
 		hook->note.outage_ms += outage_ms;
 		memory_note_save(hook);
@@ -150,6 +158,7 @@ enum part gate_recheck(struct hook *hook)
 void gate_report(struct hook *hook, const char *phase)
 {
 	struct gate_link link = link_to(hook);
+	struct err err = {0};
 	const struct report report = {
 		.ticket = hook->note.ticket,
 		.worker = hook->worker,
@@ -163,9 +172,12 @@ void gate_report(struct hook *hook, const char *phase)
 		.target = hook->target,
 	};
 
-	link.deadline_ms = REPORT_MS;
+	link.deadline_ms = hook->note.outage_ms >= OUTAGE_IN_JOB_MS ? REPORT_SPENT_MS : REPORT_MS;
 	/* A gate that is not there has been told of in job-init; the job goes on without it. */
-	client_report(&link, &report, NULL);
+	if (client_report(&link, &report, &err) || err.kind != ERR_TIMEOUT)
+		return;
+	hook->note.outage_ms += link.deadline_ms;
+	memory_note_save(hook);
 }
 
 void gate_withdraw(struct hook *hook)
