@@ -42,7 +42,8 @@ static const struct verb {
 	{"nas", cli_nas, "list | look NAME | trust NAME | forget NAME ARRAY",
 		"the NAS and their host keys"},
 	{"policy", cli_policy,
-		"check FILE | show [FILE] | test FILE | try [FILE] --given 'FIELD=VALUE ...'",
+		"check FILE | show [FILE] | test FILE | try [FILE] --given 'FIELD=VALUE ...' | "
+		"defaults | facts",
 		"policy files"},
 	{"parse", cli_parse, "[--vendor synology|qnap|generic|auto] FILE|-",
 		"what a /proc/mdstat text means"},

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * `policy check|show|test|try|defaults`: policy files without a gate. Errors are
+ * `policy check|show|test|try|defaults|facts`: policy files without a gate. Errors are
  * "file:line: sentence", one on each line, so that editors find them.
  */
 #include "cli/policy.h"
@@ -11,6 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "conf/given.h"
 #include "conf/keys.h"
 #include "conf/settings.h"
 
@@ -214,6 +215,49 @@ static int defaults(void)
 	return code;
 }
 
+/* "recovery, resync, ..." of a field that has words; what it is compared with, of the others. */
+static void fact_values(enum field field, struct buf *buf)
+{
+	static const char *const types[] = {
+		[FIELD_TYPE_TEXT] = "text",
+		[FIELD_TYPE_COUNT] = "number",
+		[FIELD_TYPE_LOAD] = "load",
+		[FIELD_TYPE_PERCENT] = "percentage",
+		[FIELD_TYPE_SPAN] = "duration",
+		[FIELD_TYPE_RATE] = "rate",
+		[FIELD_TYPE_TIME] = "time",
+	};
+	const char *word;
+	size_t i;
+
+	if (field_type(field) != FIELD_TYPE_WORD)
+		buf_adds(buf, types[field_type(field)]);
+	for (i = 0; field_type(field) == FIELD_TYPE_WORD && (word = field_word_at(field, i)); i++)
+		buf_addf(buf, "%s%s", i ? ", " : "", word);
+}
+
+/* What `when` may name, then what only tests and `try` may. */
+static int facts(void)
+{
+	struct buf text = {0};
+	struct err err = {0};
+	const char *name, *help;
+	int field, code = CLI_OK;
+	size_t i;
+
+	for (field = 1; field < FIELD_COUNT; field++) {
+		buf_addf(&text, "%s\t", field_word((enum field)field));
+		fact_values((enum field)field, &text);
+		buf_addc(&text, '\n');
+	}
+	for (i = 0; (name = given_name_at(i, &help)); i++)
+		buf_addf(&text, "%s\tgiven only: %s\n", name, help);
+	if (!out_flush(&text, &err))
+		code = cli_fail_err("policy facts", &err);
+	buf_release(&text);
+	return code;
+}
+
 int cli_policy(int argc, char **argv)
 {
 	const char *what = argc > 1 ? argv[1] : "", *file = NULL;
@@ -237,7 +281,9 @@ int cli_policy(int argc, char **argv)
 		return test(file);
 	if (strcmp(what, "defaults") == 0)
 		return defaults();
+	if (strcmp(what, "facts") == 0)
+		return facts();
 	return cli_fail("policy", CLI_USAGE,
 		"say what to do: check [FILE], show [FILE], test [FILE], try [FILE] --given "
-		"'operation=recovery ...', or defaults");
+		"'operation=recovery ...', defaults, or facts");
 }

@@ -280,4 +280,7 @@ void keys_document(struct buf *ret)
 		buf_addf(ret, "%s### %s\n\n", i ? "\n" : "", all[i]->title);
 		schema_document(all[i], ret);
 	}
+	buf_adds(ret,
+		"\nThe group takes the settings of a rule as well; there `max_hold` is 30min and "
+		"`on_expiry` allow by default.\n");
 }

@@ -76,6 +76,10 @@ static const char *hint_top(const char *name)
 {
 	if (schema_find(&keys_settings, name) >= 0)
 		return "it stands in a rule, or in defaults = { } for all rules";
+	if (schema_find(&keys_rule, name) >= 0)
+		return "it stands in a rule: rules = ( { name = \"...\"; ... } )";
+	if (field_parse(name))
+		return "it is a condition, which stands in the when = { } of a rule";
 	if (strcmp(name, "rule") == 0)
 		return "rules stand in a list: rules = ( { name = \"...\"; ... } )";
 	return NULL;

@@ -170,18 +170,27 @@ static bool sensor_ok_asked(const struct cond *test)
 	return false;
 }
 
+/* The test on the sensor that stands beside the others; NULL where there is none. */
+static const struct cond *sensor_test(const struct rule *rule)
+{
+	const struct cond *child, *found = NULL;
+
+	for (child = rule->when->child; child; child = child->next) {
+		if (child->kind == COND_TEST && child->field == FIELD_SENSOR)
+			found = child;
+	}
+	return found;
+}
+
 /* The sensor is asked for by a test of its own, beside others that all must hold: else it is not
  * clear whether the rule is for a NAS that is seen or for one that is not. */
 static void check_sensor(const struct rule *rule, struct node when, struct conf_errors *errors)
 {
-	const struct cond *child, *test = NULL, *unknown;
+	const struct cond *test, *unknown;
 
 	if (!rule->on_sensor)
 		return;
-	for (child = rule->when->child; child; child = child->next) {
-		if (child->kind == COND_TEST && child->field == FIELD_SENSOR)
-			test = child;
-	}
+	test = sensor_test(rule);
 	if (!test) {
 		node_error(when, errors,
 			"rule '%s' asks for the sensor inside 'any' or 'not'; write a rule of its "
@@ -244,8 +253,11 @@ static void check_reach(const struct policy *policy, size_t at, struct node rule
 	for (i = 0; i < at; i++) {
 		const struct rule *earlier = &policy->rules[i];
 
-		if (!earlier->when || earlier->on_sensor != rule->on_sensor ||
-			!when_implies(rule->when, earlier->when, budget))
+		if (!earlier->when || earlier->on_sensor != rule->on_sensor)
+			continue;
+		if (rule->on_sensor && (!sensor_test(earlier) || !sensor_test(rule)))
+			continue; /* refused already */
+		if (!when_implies(rule->when, earlier->when, budget))
 			continue;
 		if (!earlier->when->child)
 			node_error(node_at(rules, at), errors,

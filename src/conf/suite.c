@@ -245,7 +245,8 @@ static void read_case(struct policy_suite *suite, struct policy_case *test, stru
 
 	test->file = node_file(node);
 	test->line = node_line(node);
-	if (!schema_read(&part, 1, node, "a test", NULL, errors))
+	schema_read(&part, 1, node, "a test", NULL, errors);
+	if (node_type(node) != NODE_GROUP)
 		return;
 	if (given.set)
 		read_facts(test, given, &cap, true, errors);
