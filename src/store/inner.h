@@ -54,8 +54,24 @@ struct store {
 	bool policy_recorded; /* it is in this database, or before any decision in the spill */
 };
 
-/* Reads ids and overrides from the database and the spill. */
-bool store_load(struct store *store, struct err *err);
+#define STORE_HEAL_MS 200 /* what a step of the daemon may spend on taking in */
+
+/* Closes the connection. */
+void store_db_drop(struct store *store);
+/* Opens it (anew), migrates, checks for `check_ms` at most. */
+bool store_db_open(struct store *store, int64_t check_ms, struct err *err);
+/* Not ok from now on, for this reason. Returns false. */
+bool store_broken(struct store *store, const struct err *why);
+/* ERR_GONE where somebody moved or removed the file: rows would go where nobody finds them. */
+bool store_in_place(struct store *store, struct err *err);
+
+/* Ids and overrides as the database knows them; ids only rise. */
+bool store_ids_load(struct store *store, struct err *err);
+/* Raises the spill's marks well before ids reach them. */
+void store_ids_promise(struct store *store);
+
+/* Takes frames of the spill in until the deadline; *ret_empty when none is left. */
+bool store_take_in(struct store *store, int64_t until_boot_ms, bool *ret_empty, struct err *err);
 
 /* What a committed batch means for the overrides in memory. */
 void store_overrides_note(struct store *store, const json_t *op);
