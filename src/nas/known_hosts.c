@@ -116,14 +116,16 @@ void known_hosts_prints(const struct nas_target *target, char *ret, size_t size)
 	ret[0] = '\0';
 	if (file_read(target->known_hosts, &text, &st, NULL)) {
 		at = buf_str(&text);
-		while (used < size - 1 && line_next(&at, line, &len)) {
+		while (line_next(&at, line, &len)) {
 			entry = line_match(line, name);
 			if (!entry)
 				continue;
 			key_print(entry->publickey, print);
+			ssh_knownhosts_entry_free(entry);
+			if (used + strlen(", ") + strlen(print) >= size)
+				break;
 			snprintf(ret + used, size - used, "%s%s", used ? ", " : "", print);
 			used = strlen(ret);
-			ssh_knownhosts_entry_free(entry);
 		}
 	}
 	if (!used)

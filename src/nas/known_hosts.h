@@ -21,8 +21,8 @@
  */
 void known_hosts_name(const char *host, uint16_t port, char ret[KNOWN_HOSTS_NAME_MAX]);
 
-/* The fingerprints that target->known_hosts has for the target, "SHA256:..., SHA256:..." (cut), or
- * "another key". */
+/* The fingerprints that target->known_hosts has for the target, "SHA256:..., SHA256:...", as many
+ * as fit whole; "another key" when there is none. */
 void known_hosts_prints(const struct nas_target *target, char *ret, size_t size);
 
 /*

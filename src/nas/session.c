@@ -138,7 +138,7 @@ static bool session_check_host(
 	ssh_session ssh, const struct nas_target *target, struct probe_result *result)
 {
 	enum ssh_known_hosts_e known = ssh_session_is_known_server(ssh);
-	char known_prints[KEY_PRINT_MAX * 2];
+	char known_prints[KEY_PRINT_MAX]; /* one: the sentence has an end */
 	char offered[KEY_PRINT_MAX];
 
 	if (known == SSH_KNOWN_HOSTS_OK)
@@ -148,7 +148,7 @@ static bool session_check_host(
 		known_hosts_prints(target, known_prints, sizeof(known_prints));
 		return probe_fail(result, SENSOR_HOST_KEY,
 			"host key changed: known is %s, offered was %s; nothing was sent. "
-			"If that is right: 'rebuildgate nas trust %s'",
+			"If that is right: 'rebuildgate nas trust --replace %s'",
 			known_prints, offered, target->name);
 	}
 	if (access(target->known_hosts, R_OK) < 0 && errno != ENOENT)

@@ -203,6 +203,9 @@ static void known_fingerprints_are_listed(void **state)
 	assert_string_equal(prints,
 		"SHA256:ZkAslGjFiUHdGf/WUL8rQvkib4PTvQatUV0OUQSncCA, "
 		"SHA256:LVC7PY6ur9Dk+WVIYQsgEU2uvTXAor8XoYLl+ZmNyRo");
+	assert_true(strlen(prints) == 102);
+	known_hosts_prints(&target, prints, 102); /* no room for the NUL of the second */
+	assert_int_equal(strlen(prints), 50);
 	file_set("other " KEY_A "\n");
 	known_hosts_prints(&target, prints, sizeof(prints));
 	assert_string_equal(prints, "another key");
