@@ -173,4 +173,7 @@ call() {
 }
 status_is() { [ "$STATUS" -eq "$1" ]; }
 
+# Whether no process has this script in its command line.
+not_running() { ! grep -lsq -- "$1" /proc/[0-9]*/cmdline; }
+
 done_testing() { echo "1..$TEST"; }
