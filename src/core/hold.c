@@ -108,7 +108,12 @@ static void expire(struct deciding *d, const struct end *end)
 
 static void wait_until(struct deciding *d, const struct end *end)
 {
+	const char *then = end->then ? verdict_word(end->then) : "as the rules say then";
+	char shown[UNITS_TEXT_MAX];
+
 	d->waits = true;
+	trace_add(d->trace, 7, "it waits %s more at most, then %s", span_show(end->left_ms, shown),
+		then);
 	d->ret->ends_in_ms = OPT(end->left_ms);
 	d->ret->again_in_ms = span_sooner(d->ret->again_in_ms, d->ret->ends_in_ms);
 	d->ret->then = end->then;

@@ -129,9 +129,10 @@ static struct actual array_field(const struct array_facts *array, enum field fie
 	}
 }
 
+/* FIELD_SENSOR stands among them; it is asked before. */
 static bool of_array(enum field field)
 {
-	return field >= FIELD_ARRAY && field <= FIELD_CLIENT_WRITE && field != FIELD_SENSOR;
+	return field >= FIELD_ARRAY && field <= FIELD_CLIENT_WRITE;
 }
 
 /* While the facts count as known the NAS counts as seen. Else it was never seen, or an array that
@@ -380,7 +381,7 @@ static void tell(struct matching *m, const struct cond *cond, enum match result)
 		tell_test(m, cond, result);
 	} else if (cond->kind == COND_NOT) {
 		text_add(&m->why, "what 'not' rules out is so");
-		if (cond->child && cond->child->kind == COND_TEST) {
+		if (cond->child->kind == COND_TEST) {
 			text_add(&m->why, ": %s ", field_name(cond->child->field));
 			values_add(&m->why, cond->child);
 		}

@@ -52,6 +52,7 @@ struct row {
 	struct ticket_view ticket;
 	struct queue_view queue;
 	struct override o[2];
+	void (*tweak)(void); /* after all that */
 
 	/* Expected. `act` and `would_be` 0: as the verdict. */
 	int step;
@@ -72,6 +73,74 @@ struct row {
 		.reason = "she knows", __VA_ARGS__                                                 \
 	}
 #define O(id_, verdict_, ...) O_UNTIL(id_, verdict_, NOW_UTC + HOUR, __VA_ARGS__)
+
+static struct made_policy made;
+static struct inputs in;
+static struct decision got, again;
+static struct trace trace;
+
+static void blind_rule_allows(void)
+{
+	made.policy.sensor.verdict = ALLOW;
+}
+
+static void blind_expires_to_a_hold(void)
+{
+	made.policy.sensor.set.on_expiry = HOLD;
+}
+
+/* A throttle that nothing can carry out, and that would hold again. */
+static void blind_expires_to_a_circle(void)
+{
+	made.policy.sensor.set.on_expiry = THROTTLE;
+	made.policy.sensor.set.without_lever = HOLD;
+}
+
+static void blind_holds_for_long(void)
+{
+	made.policy.sensor.on_sensor = false; /* it is for the blind all the same */
+	made.policy.sensor.set.max_hold = OPT(9 * HOUR);
+}
+
+static void rebuild_is_for_the_blind_too(void)
+{
+	made.rules[RULE_REBUILD].on_sensor = true;
+}
+
+static void missing_first(void)
+{
+	in.mapping.n_arrays = 2;
+	snprintf(in.mapping.arrays[0], MD_NAME_MAX, "md9");
+	snprintf(in.mapping.arrays[1], MD_NAME_MAX, "md2");
+}
+
+static void missing_before_idle(void)
+{
+	missing_first();
+	made.policy.sensor.verdict = ALLOW;
+	made.rules[RULE_RESYNC].verdict = ALLOW;
+}
+
+static void too_many_arrays(void)
+{
+	in.facts.n_arrays = SIZE_MAX;
+}
+
+static void too_many_mapped(void)
+{
+	in.mapping.n_arrays = SIZE_MAX;
+}
+
+static void too_many_overrides(void)
+{
+	in.n_overrides = SIZE_MAX;
+}
+
+static void a_blind_sentence(void)
+{
+	snprintf(in.facts.sensor_text, sizeof(in.facts.sensor_text), "connection refused");
+	snprintf(made.policy.sensor.note, sizeof(made.policy.sensor.note), "look at the NAS");
+}
 
 static const struct row rows[] = {
 	{1, "off allows", .off = true, .op = RECOVERY, .step = 1, .verdict = ALLOW,
@@ -238,6 +307,49 @@ static const struct row rows[] = {
 		.rule = "sensor", .ends = OPT(29 * MIN), .then = ALLOW, .again = OPT(29 * MIN),
 		.base_holds = true},
 
+	{4, "a rule for the blind may allow", .sensor = SENSOR_STALE, .blind = OPT(HOUR),
+		.tweak = blind_rule_allows, .step = 4, .verdict = ALLOW, .first = REASON_BLIND,
+		.rule = "sensor"},
+	{4, "what comes after the outage's budget is never a hold", .sensor = SENSOR_STALE,
+		.blind = OPT(HOUR), .tweak = blind_expires_to_a_hold, .step = 4, .verdict = ALLOW,
+		.first = REASON_BLIND_BUDGET, .rule = "sensor"},
+	{4, "nor a throttle that would hold", .sensor = SENSOR_STALE, .blind = OPT(HOUR),
+		.tweak = blind_expires_to_a_circle, .step = 4, .verdict = THROTTLE, .act = ALLOW,
+		.first = REASON_BLIND_BUDGET, .rule = "sensor"},
+	{4, "a rule for the blind may hold for longer than usual", .sensor = SENSOR_STALE,
+		.blind = OPT(MIN), .ticket = {HELD, .held_ms = 8 * HOUR + 30 * MIN},
+		.tweak = blind_holds_for_long, .step = 4, .verdict = HOLD, .first = REASON_BLIND,
+		.rule = "sensor", .ends = OPT(30 * MIN), .then = ALLOW, .again = OPT(30 * MIN),
+		.base_holds = true},
+	{4, "a rule for the blind does not go on by what was known last", .op = RECOVERY,
+		.sensor = SENSOR_STALE, .blind = OPT(MIN), .tweak = rebuild_is_for_the_blind_too,
+		.step = 4, .verdict = HOLD, .first = REASON_BLIND, .rule = "sensor",
+		.ends = OPT(29 * MIN), .then = ALLOW, .again = OPT(29 * MIN), .base_holds = true},
+	{4, "a NAS of which nothing is told is blind", .sensor = 99, .step = 4, .verdict = HOLD,
+		.first = REASON_BLIND, .rule = "sensor", .ends = OPT(30 * MIN), .then = ALLOW,
+		.again = OPT(30 * MIN), .base_holds = true},
+	{4, "what the NAS said and the rule's note are told", .sensor = SENSOR_REFUSED,
+		.tweak = a_blind_sentence, .step = 4, .verdict = HOLD, .first = REASON_BLIND,
+		.rule = "sensor", .ends = OPT(30 * MIN), .then = ALLOW, .again = OPT(30 * MIN),
+		.base_holds = true},
+	{4, "more arrays than there are: never seen", .md9_only = true, .tweak = too_many_arrays,
+		.step = 4, .verdict = HOLD, .first = REASON_BLIND, .rule = "sensor", .array = "md9",
+		.ends = OPT(30 * MIN), .then = ALLOW, .again = OPT(30 * MIN), .base_holds = true},
+	{4, "more mapped arrays than there are: never seen", .tweak = too_many_mapped, .step = 4,
+		.verdict = HOLD, .first = REASON_BLIND, .rule = "sensor", .ends = OPT(30 * MIN),
+		.then = ALLOW, .again = OPT(30 * MIN), .base_holds = true},
+
+	{5, "more arrays than there are: the known ones decide", .tweak = too_many_arrays,
+		.op = MD_OP_REPAIR, .step = 5, .verdict = DENY, .first = REASON_RULE,
+		.rule = "repair", .array = "md2"},
+	{5, "a known array wins over one never seen that comes first", .op = RECOVERY,
+		.tweak = missing_first, .step = 5, .verdict = HOLD, .first = REASON_RULE,
+		.rule = "rebuild", .array = "md2", .ends = OPT(8 * HOUR), .then = THROTTLE,
+		.again = OPT(8 * HOUR), .base_holds = true},
+	{5, "also where both allow", .op = MD_OP_RESYNC, .tweak = missing_before_idle, .step = 5,
+		.verdict = ALLOW, .first = REASON_RULE, .rule = "resync", .array = "md2"},
+	{2, "more overrides than there are", .tweak = too_many_overrides, .step = 6,
+		.verdict = ALLOW, .first = REASON_NO_RULE},
 	{5, "a rebuild holds", .op = RECOVERY, .remaining = OPT(2 * HOUR), .step = 5,
 		.verdict = HOLD, .first = REASON_RULE, .rule = "rebuild", .array = "md2",
 		.ends = OPT(8 * HOUR), .then = THROTTLE, .expected = OPT(2 * HOUR + 10 * MIN),
@@ -541,11 +653,6 @@ static const struct row rows[] = {
 		.override_id = 7},
 };
 
-static struct made_policy made;
-static struct inputs in;
-static struct decision got, again;
-static struct trace trace;
-
 static void set_policy(const struct row *row)
 {
 	struct rule_settings *set = &made.rules[RULE_REBUILD].set;
@@ -626,6 +733,8 @@ static void set_inputs(const struct row *row)
 	for (i = 0; i < COUNT(row->o) && row->o[i].id; i++)
 		in.overrides[in.n_overrides++] = row->o[i];
 	in.now = (struct moment){NOW_BOOT, NOW_UTC, 0};
+	if (row->tweak)
+		row->tweak();
 }
 
 static void same_opt(const struct row *row, const char *what, struct opt got_opt, struct opt want)
@@ -709,10 +818,265 @@ static void each_step_decides(void **state)
 	}
 }
 
+/* Step 2's order: of each pair the first wins, wherever it stands. */
+static void the_most_specific_override_wins(void **state)
+{
+	static const struct override pairs[][2] = {
+		{O(1, ALLOW, .ticket = 3), O(2, DENY, .guest = 100, .storage = "backup")},
+		{O(1, ALLOW, .guest = 100), O(2, DENY, .storage = "backup", .nas = "nas1")},
+		{O(1, ALLOW, .storage = "backup"), O(2, DENY, .nas = "nas1", .node = "pve1")},
+		{O(1, ALLOW, .nas = "nas1"), O(2, DENY, .node = "pve1")},
+		{O(1, ALLOW, .node = "pve1"), O(2, DENY, .ticket = 0)},
+		{O(1, ALLOW, .nas = "nas1", .node = "pve1"),
+			O(2, DENY, .nas = "nas1", .created_utc_ms = 9)},
+		{O(1, ALLOW, .node = "pve1", .created_utc_ms = 9), O(2, DENY, .node = "pve1")},
+		{O(2, ALLOW, .node = "pve1"), O(1, DENY, .node = "pve1")},
+		{O(2, ALLOW, .ticket = 0), O(1, DENY, .ticket = 0)},
+	};
+	size_t i;
+
+	(void)state;
+	set_inputs(&(struct row){.guests = 1, .ticket = {.id = 3}});
+	in.n_overrides = 2;
+	for (i = 0; i < COUNT(pairs); i++) {
+		in.overrides[0] = pairs[i][0];
+		in.overrides[1] = pairs[i][1];
+		assert_ptr_equal(override_find(&in), &in.overrides[0]);
+		in.overrides[0] = pairs[i][1];
+		in.overrides[1] = pairs[i][0];
+		assert_ptr_equal(override_find(&in), &in.overrides[1]);
+	}
+}
+
+static void sentence_is(const struct array_facts *array, const char *want)
+{
+	char buf[200];
+	struct text text = {buf, sizeof(buf), 0};
+
+	array_sentence(&text, "nas1", array);
+	assert_string_equal(buf, want);
+}
+
+static void an_array_is_told_in_one_sentence(void **state)
+{
+	struct array_facts array = made_array("md2", RECOVERY);
+
+	(void)state;
+	sentence_is(&array, "md2 on nas1 is in recovery");
+	array.progress_ppm = OPT(413000);
+	array.rate = OPT(37000000);
+	sentence_is(&array, "md2 on nas1 is in recovery, 41.3 % done, 37 MB/s");
+	array.remaining_ms = OPT(2 * HOUR + 10 * MIN);
+	array.rate_of_baseline_ppm = OPT(970000);
+	array.health = MD_HEALTH_DEGRADED;
+	array.missing = OPT(1);
+	array.redundancy_left = OPT(1);
+	sentence_is(&array,
+		"md2 on nas1 is in recovery, 41.3 % done, about 2h 10min left at 37 MB/s "
+		"(97.0 % of its undisturbed pace), degraded, may lose 1 more disk");
+	array = made_array("md2", MD_OP_FROZEN);
+	array.stalled_ms = OPT(90 * MIN);
+	array.missing = OPT(2);
+	array.redundancy_left = OPT(0);
+	sentence_is(&array, "md2 on nas1 is frozen, not moved for 1h 30min, may lose 0 more disks");
+	array = made_array("md2", MD_OP_RESYNC);
+	array.sync_state = MD_SYNC_DELAYED;
+	array.stalled_ms = OPT(0);
+	array.missing = OPT(0);
+	array.redundancy_left = OPT(2);
+	sentence_is(&array, "md2 on nas1 is in resync (delayed)");
+	array.sync_state = MD_SYNC_PENDING;
+	array.missing = OPT_NONE;
+	sentence_is(&array, "md2 on nas1 is in resync (pending)");
+	array = made_array("md2", IDLE);
+	array.health = (enum md_health)99;
+	sentence_is(&array, "md2 on nas1 is idle");
+	array.operation = MD_OP_UNKNOWN;
+	sentence_is(&array, "md2 on nas1 does something that is not known");
+	array.operation = (enum md_operation)99;
+	sentence_is(&array, "md2 on nas1 does something that is not known");
+	array.health = MD_HEALTH_ABSENT;
+	sentence_is(&array, "md2 on nas1 was there and is gone");
+}
+
+static void a_long_sentence_is_cut(void **state)
+{
+	char buf[8];
+	struct text text = {buf, sizeof(buf), 0};
+
+	(void)state;
+	text_add(&text, "%s", "12345");
+	text_add(&text, "%s", "67890");
+	text_add(&text, "%s", "x");
+	assert_string_equal(buf, "1234567");
+	assert_int_equal(text.len, 7);
+}
+
+static void the_first_reason_is_the_one_shown(void **state)
+{
+	size_t i;
+
+	(void)state;
+	memset(&got, 0, sizeof(got));
+	for (i = 0; i < DECISION_MAX_REASONS + 2; i++)
+		reason_add(&got, REASON_ARRAY, "number %zu", i);
+	assert_int_equal(got.n_reasons, DECISION_MAX_REASONS);
+	assert_string_equal(got.reasons[DECISION_MAX_REASONS - 1].text, "number 11");
+	reason_first(&got, REASON_RULE, "in front");
+	assert_int_equal(got.n_reasons, DECISION_MAX_REASONS);
+	assert_string_equal(got.reasons[0].text, "in front");
+	assert_string_equal(got.reasons[1].text, "number 0");
+	assert_string_equal(got.reasons[DECISION_MAX_REASONS - 1].text, "number 10");
+}
+
+static bool reasons_tell(enum reason_code code, const char *words)
+{
+	size_t i;
+
+	for (i = 0; i < got.n_reasons; i++) {
+		if (got.reasons[i].code == code && strstr(got.reasons[i].text, words))
+			return true;
+	}
+	return false;
+}
+
+static void decide_row(const struct row *row)
+{
+	set_policy(row);
+	set_inputs(row);
+	decide(&made.policy, &in, &got, &trace);
+}
+
+static void all_that_mattered_is_told(void **state)
+{
+	(void)state;
+	decide_row(&(struct row){.op = RECOVERY, .op2 = MD_OP_RESYNC});
+	assert_true(reasons_tell(REASON_RULE, "rule 'rebuild': md2 on nas1 is in recovery"));
+	assert_true(reasons_tell(REASON_NOTE, "one failure nearer"));
+	assert_true(reasons_tell(REASON_ARRAY, "also throttle, rule 'resync': md3 on nas1"));
+	assert_false(reasons_tell(REASON_ARRAY, "md2"));
+	decide_row(&(struct row){.op = RECOVERY, .missing = true});
+	assert_true(reasons_tell(REASON_ARRAY, "array md9 was never seen on nas1"));
+	decide_row(&(struct row){.no_array = true});
+	assert_true(reasons_tell(REASON_BLIND, "no data array was ever seen on nas1"));
+	decide_row(&(struct row){
+		.sensor = SENSOR_REFUSED, .blind = OPT(12 * MIN), .tweak = a_blind_sentence});
+	assert_true(reasons_tell(REASON_BLIND,
+		"nas1 cannot be seen since 12min (refused: connection refused): rule 'sensor'"));
+	assert_true(reasons_tell(REASON_NOTE, "look at the NAS"));
+	decide_row(&(struct row){.op = MD_OP_RESYNC});
+	assert_true(reasons_tell(REASON_NO_LEVER, "no lever is set up"));
+	decide_row(&(struct row){.op = RECOVERY, .phase = PHASE_JOB_START});
+	assert_true(reasons_tell(REASON_RECHECK, "waits for 5min at most, then throttle"));
+	decide_row(&(struct row){.queue = {.ahead = 2}});
+	assert_true(reasons_tell(REASON_QUEUE_BEHIND, "2 held jobs for nas1 asked before"));
+	decide_row(&(struct row){.o = {O(7, HOLD, .ticket = 0)}});
+	assert_true(reasons_tell(REASON_OVERRIDE, "override 7 by anna says hold: she knows"));
+}
+
+static bool trace_tells(int step, const char *words)
+{
+	size_t i;
+
+	for (i = 0; i < trace.n; i++) {
+		if (trace.lines[i].step == step && strstr(trace.lines[i].text, words))
+			return true;
+	}
+	return false;
+}
+
+static void the_trace_tells_what_each_step_saw(void **state)
+{
+	(void)state;
+	decide_row(&(struct row){.op = MD_OP_RESYNC, .queue = {.ahead = 1}});
+	assert_true(trace_tells(1, "switched on"));
+	assert_true(trace_tells(2, "none of 0 overrides"));
+	assert_true(trace_tells(3, "'backup' is mapped to nas1"));
+	assert_true(trace_tells(4, "nas1 is seen"));
+	assert_true(trace_tells(
+		5, "rule 'rebuild' on md2: operation is resync, not recovery, reshape or frozen"));
+	assert_true(trace_tells(5, "rule 'resync' matches md2: throttle"));
+	assert_true(trace_tells(7, "it waits 8h more at most, then throttle"));
+	assert_true(trace_tells(7, "1 held job for nas1 asked before"));
+	assert_true(trace_tells(8, "in earnest"));
+	decide_row(&(struct row){.o = {O(7, HOLD, .ticket = 0)}});
+	assert_true(trace_tells(7, "it waits 1h more at most, then as the rules say then"));
+}
+
+static void a_trace_too_long_keeps_its_end(void **state)
+{
+	static struct rule many[TRACE_MAX + 10];
+	size_t i;
+
+	(void)state;
+	set_policy(&rows[0]);
+	set_inputs(&(struct row){.op = IDLE});
+	for (i = 0; i < COUNT(many); i++)
+		many[i] = made.rules[RULE_REBUILD];
+	made.policy.enabled = true;
+	made.policy.rules = many;
+	made.policy.n_rules = COUNT(many);
+	decide(&made.policy, &in, &got, &trace);
+	assert_int_equal(trace.n, TRACE_MAX);
+	assert_int_equal(trace.lines[TRACE_MAX - 1].step, 8);
+	assert_int_equal(got.verdict, ALLOW);
+}
+
+static void a_decision_differs_by_what_people_see(void **state)
+{
+	struct decision a = {.verdict = HOLD, .act = HOLD, .step = 5, .rule = "x"}, b = a;
+
+	(void)state;
+	a.reasons[0].code = b.reasons[0].code = REASON_RULE;
+	b.ends_in_ms = OPT(5);
+	assert_false(decision_differs(&a, &b));
+	b.verdict = ALLOW;
+	assert_true(decision_differs(&a, &b));
+	b = a;
+	b.act = ALLOW;
+	assert_true(decision_differs(&a, &b));
+	b = a;
+	b.step = 7;
+	assert_true(decision_differs(&a, &b));
+	b = a;
+	b.rule[0] = 'y';
+	assert_true(decision_differs(&a, &b));
+	b = a;
+	b.reasons[0].code = REASON_SETTLE;
+	assert_true(decision_differs(&a, &b));
+}
+
+static void a_mapping_covers_what_it_lists_or_all_data_arrays(void **state)
+{
+	struct mapping mapping = {.nas = "nas1"};
+	struct array_facts data = made_array("md2", IDLE), sys = made_array("md0", IDLE);
+
+	(void)state;
+	sys.role = MD_ROLE_SYSTEM;
+	assert_true(mapping_covers(&mapping, &data));
+	assert_false(mapping_covers(&mapping, &sys));
+	snprintf(mapping.arrays[0], MD_NAME_MAX, "md3");
+	snprintf(mapping.arrays[1], MD_NAME_MAX, "md0");
+	mapping.n_arrays = 2;
+	assert_false(mapping_covers(&mapping, &data));
+	assert_true(mapping_covers(&mapping, &sys));
+	mapping.n_arrays = SIZE_MAX;
+	assert_false(mapping_covers(&mapping, &data));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(each_step_decides),
+		cmocka_unit_test(the_most_specific_override_wins),
+		cmocka_unit_test(an_array_is_told_in_one_sentence),
+		cmocka_unit_test(a_long_sentence_is_cut),
+		cmocka_unit_test(the_first_reason_is_the_one_shown),
+		cmocka_unit_test(all_that_mattered_is_told),
+		cmocka_unit_test(the_trace_tells_what_each_step_saw),
+		cmocka_unit_test(a_trace_too_long_keeps_its_end),
+		cmocka_unit_test(a_decision_differs_by_what_people_see),
+		cmocka_unit_test(a_mapping_covers_what_it_lists_or_all_data_arrays),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -261,6 +261,42 @@ static void what_held_one_taken_up_is_not_known_so_it_settles(void **state)
 	assert_true(ticket_find(&tickets, id)->took_queue);
 }
 
+static void one_taken_up_and_let_go_was_of_the_backlog(void **state)
+{
+	struct ticket ask = asks(CLIENT_VZDUMP, "pve1", 10);
+
+	(void)state;
+	overrides[0] = (struct override){
+		.id = 1, .verdict = VERDICT_ALLOW, .until_utc_ms = UTC0 + HOUR, .by = "a"};
+	n_overrides = 1;
+	ask.held_before_ms = HOUR;
+	assert_true(ticket_ask(&run, &ask)->took_queue);
+	assert_int_equal(tickets.n_nas, 1);
+}
+
+static void the_spacing_is_of_each_nas(void **state)
+{
+	struct ticket ask = asks(CLIENT_VZDUMP, "pve1", 10),
+		      other = asks(CLIENT_VZDUMP, "pve2", 11);
+
+	(void)state;
+	ask.held_before_ms = other.held_before_ms = HOUR;
+	snprintf(other.request.storage, sizeof(other.request.storage), "other");
+	ticket_ask(&run, &ask);
+	ticket_ask(&run, &other);
+	tick_after(10 * MIN);
+	assert_int_equal(state_of(1), TICKET_RELEASED);
+	assert_int_equal(state_of(2), TICKET_RELEASED);
+	assert_int_equal(tickets.n_nas, 2);
+	/* Neither keeps a slot of the other, and one whose slot was taken keeps none. */
+	later(10 * MIN);
+	ticket_sweep(&run, HOUR, 0, "pve1");
+	other.worker.pid = 12;
+	assert_int_equal(ticket_ask(&run, &other)->id, 3);
+	assert_int_equal(scratch.queue.running_nas, 0);
+	assert_int_equal(scratch.queue.since_release_ms.v, 10 * MIN);
+}
+
 static void an_id_is_never_given_twice(void **state)
 {
 	struct ticket ask = asks(CLIENT_VZDUMP, "pve1", 10);
@@ -689,8 +725,10 @@ static void inside_its_job_it_waits_by_one_budget(void **state)
 	assert_int_equal(ticket->last.ends_in_ms.v, 5 * MIN);
 	assert_int_equal(ticket->state, TICKET_RUNNING);
 	assert_int_equal(ticket->guest, 100);
+	tick_after(MIN);
+	assert_int_equal(ticket->last.ends_in_ms.v, 4 * MIN);
 	md2_does(MD_OP_IDLE);
-	tick_after(3 * MIN);
+	tick_after(2 * MIN);
 	assert_int_equal(ticket->last.act, VERDICT_ALLOW);
 	assert_int_equal(ticket->recheck_used_ms, 3 * MIN);
 	later(HOUR);
@@ -1026,6 +1064,8 @@ int main(void)
 		T(one_without_a_worker_is_known_by_its_id),
 		T(an_unknown_id_is_taken_up_with_its_time),
 		T(what_held_one_taken_up_is_not_known_so_it_settles),
+		T(one_taken_up_and_let_go_was_of_the_backlog),
+		T(the_spacing_is_of_each_nas),
 		T(an_id_is_never_given_twice),
 		T(no_ticket_past_the_limit),
 		T(a_denied_job_leaves_the_list),
