@@ -70,10 +70,14 @@ static bool put_word(json_t *object, const char *name, const char *text, struct 
 	return done;
 }
 
+/* Past 15 digits a JSON fraction would be rounded; the tenth of 10^14 minutes can go. */
 static bool put_tenths(json_t *object, const char *name, struct opt tenths)
 {
-	return json_put(
-		object, name, tenths.known ? json_real((double)tenths.v / 10) : json_null());
+	if (!tenths.known)
+		return json_put(object, name, json_null());
+	if (tenths.v >= INT64_C(1000000000000000))
+		return json_put_int(object, name, tenths.v / 10);
+	return json_put(object, name, json_real((double)tenths.v / 10));
 }
 
 /* The members that have one of `flags`; all if it is 0. */

@@ -65,7 +65,8 @@ static void array_begins(struct reader *r, struct scan line)
 		return;
 	}
 	array = &m->arrays[m->n_arrays];
-	*array = (struct mdstat_array){.first_member = m->n_members,
+	*array = (struct mdstat_array){.level = MD_LEVEL_UNKNOWN,
+		.first_member = m->n_members,
 		.near_copies = 1,
 		.far_copies = 1,
 		.operation = MD_OP_IDLE,
