@@ -9,6 +9,7 @@
 
 #define CHECK_AT_HEAL_MS 100
 #define HEAL_BUSY_MS 50
+#define FRAMES_AT_ONCE 32
 
 static bool taken_read(struct store *store, uint64_t *ret_seq, struct err *err)
 {
@@ -28,48 +29,70 @@ static bool taken_read(struct store *store, uint64_t *ret_seq, struct err *err)
 	return good;
 }
 
-static bool take_frame(struct store *store, const struct buf *data, uint64_t seq, struct err *err)
+/* Adds the next frames that were not taken to `ops`, at most FRAMES_AT_ONCE. */
+static bool gather(struct store *store, uint64_t taken, json_t *ops, size_t *offset,
+	uint64_t *ret_seq, struct err *err)
 {
-	int64_t skipped = 0;
-	json_t *ops = json_read(data->data, data->len, err);
-	bool good;
+	struct buf data = {.max = SPILL_BYTES_MAX};
+	size_t n = 0;
+	bool good = true;
 
-	if (!ops)
-		return err_prefix(err, "batch %llu of the spill", (unsigned long long)seq);
-	good = batch_commit(&store->rows, ops, spill_epoch(store->spill), seq, &skipped, err);
-	json_decref(ops);
-	if (good && skipped)
-		store->lost += skipped;
+	while (good && n < FRAMES_AT_ONCE && spill_read(store->spill, offset, &data, ret_seq)) {
+		json_t *frame;
+
+		if (*ret_seq <= taken)
+			continue;
+		frame = json_read(data.data, data.len, err);
+		good = frame && (json_array_extend(ops, frame) == 0 || err_nomem(err));
+		json_decref(frame);
+		n++;
+	}
+	if (good && data.failed)
+		good = err_nomem(err);
+	buf_release(&data);
 	return good;
+}
+
+/* One transaction's worth of frames. */
+static bool take_some(struct store *store, uint64_t taken, uint64_t *ret_seq, struct err *err)
+{
+	size_t offset = store->taken_offset;
+	json_t *ops = json_array();
+	int64_t skipped = 0;
+	bool good = ops || err_nomem(err);
+
+	good = good && gather(store, taken, ops, &offset, ret_seq, err);
+	if (good && *ret_seq <= taken) /* or this would go on for ever */
+		good = err_sys(err, EIO, "the spill cannot be read after batch %llu",
+			(unsigned long long)taken);
+	good = good &&
+		batch_commit(&store->rows, ops, spill_epoch(store->spill), *ret_seq, &skipped, err);
+	json_decref(ops);
+	if (!good)
+		return false;
+	store->taken_offset = offset;
+	store->lost += skipped;
+	if (store->rows.head_id >= store->next[ID_DECISION])
+		store->next[ID_DECISION] = store->rows.head_id + 1;
+	return true;
 }
 
 /* Takes frames in until the deadline; *ret_empty when none is left. */
 bool store_take_in(struct store *store, int64_t until_boot_ms, bool *ret_empty, struct err *err)
 {
-	struct buf data = {.max = SPILL_BYTES_MAX};
-	uint64_t taken = 0, seq = 0;
-	size_t offset = store->taken_offset;
-	bool good = true, more = true;
+	uint64_t taken = 0, last = spill_last(store->spill);
 
-	*ret_empty = !spill_count(store->spill);
+	*ret_empty = last == 0;
 	if (*ret_empty)
 		return true;
 	if (!taken_read(store, &taken, err))
 		return false;
-	while (good && (more = spill_read(store->spill, &offset, &data, &seq))) {
-		good = seq <= taken || take_frame(store, &data, seq, err);
-		if (good)
-			store->taken_offset = offset;
-		if (clock_boot_ms() >= until_boot_ms)
-			break;
+	while (taken < last) {
+		if (!take_some(store, taken, &taken, err))
+			return false;
+		if (taken < last && clock_boot_ms() >= until_boot_ms)
+			return true;
 	}
-	if (good && data.failed)
-		good = err_nomem(err);
-	buf_release(&data);
-	if (!good)
-		return false;
-	if (more && seq < spill_last(store->spill))
-		return true;
 	store->taken_offset = 0;
 	*ret_empty = spill_reset(store->spill, err);
 	return *ret_empty;
@@ -168,7 +191,7 @@ bool store_heal(struct store *store, struct err *err)
 		return true;
 	good = heal(store, &why);
 	if (store->db)
-		sqlite3_busy_timeout(store->db, DB_BUSY_MS);
+		sqlite3_busy_timeout(store->db, store->busy_ms);
 	if (!good && !(store->ok && why.kind == ERR_BUSY))
 		store_broken(store, &why);
 	if (!good && err)

@@ -82,6 +82,9 @@ bool store_override_add(struct store *store, struct override *override, struct e
 		return err_set(err, ERR_INVALID, "an override needs somebody who made it");
 	if (override->until_utc_ms <= override->created_utc_ms)
 		return err_set(err, ERR_INVALID, "an override must end after it begins");
+	if (!store->ids_known)
+		return err_set(err, ERR_BUSY,
+			"the record cannot be read, so that no override can be made now");
 	if (!room_for_one(store, override->created_utc_ms))
 		return err_set(err, ERR_LIMIT, "%d overrides are in force: cancel one first",
 			OVERRIDE_MAX);

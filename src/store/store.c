@@ -44,6 +44,7 @@ bool store_db_open(struct store *store, int64_t check_ms, struct err *err)
 	store->policy_recorded = false;
 	if (!db_open_writer(store->path, &store->db, err))
 		return false;
+	sqlite3_busy_timeout(store->db, store->busy_ms);
 	if (schema_check(store->db, store->path, schema_n_steps, &version, err) &&
 		db_quick_check(store->db, check_ms, err) &&
 		schema_migrate(store->db, store->path, schema_steps, schema_n_steps, err) &&
@@ -190,6 +191,7 @@ bool store_open(const struct store_options *options, struct store **ret, struct 
 
 	if (!store_make(options->path, options->boot_id, false, &store, err))
 		return false;
+	store->busy_ms = options->busy_ms > 0 ? options->busy_ms : DB_BUSY_MS;
 	spill_try(store, options, &why);
 	good = store->spill || !(fatal(&why) || why.kind == ERR_BUSY);
 	if (good) {

@@ -38,6 +38,7 @@ struct store_options {
 	const char *path;    /* of the database */
 	const char *spill;   /* of the spill; NULL or "": PATH-spill */
 	size_t spill_bytes;  /* 0: STORE_SPILL_BYTES */
+	int busy_ms;         /* how long another writer is waited for; 0: 2 s */
 	const char *boot_id; /* /proc/sys/kernel/random/boot_id; "" or NULL: not known */
 };
 

@@ -4,6 +4,7 @@
 #define RG_TESTS_STORE_ROOM_H
 
 #include <setjmp.h>
+#include <signal.h>
 #include <sqlite3.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -38,9 +39,13 @@ static struct err err_of_must;
 
 static inline void room_open_store(struct room *room)
 {
-	struct store_options options = {
-		.path = room->db, .spill = room->spill, .spill_bytes = 128 << 10, .boot_id = BOOT};
+	struct store_options options = {.path = room->db,
+		.spill = room->spill,
+		.spill_bytes = 128 << 10,
+		.busy_ms = 100,
+		.boot_id = BOOT};
 
+	room->policy[0] = '\0'; /* as the daemon does, the policy is put at each start */
 	MUST(store_open(&options, &room->store, &err_of_must));
 }
 
