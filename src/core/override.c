@@ -26,22 +26,31 @@ static bool covers(const struct override *o, const struct inputs *in)
 		text_fits(o->node, in->request.node);
 }
 
-/* One bit for each field that is set, the most specific one highest: compared as a number, the most
- * specific field decides alone. */
-static int fields_of(const struct override *o)
+/* The most specific field that is set. */
+static int rank(const struct override *o)
 {
-	return (o->ticket != 0) << 4 | (o->guest != 0) << 3 | (o->storage[0] != 0) << 2 |
-		(o->nas[0] != 0) << 1 | (o->node[0] != 0);
+	if (o->ticket)
+		return 5;
+	if (o->guest)
+		return 4;
+	if (o->storage[0])
+		return 3;
+	if (o->nas[0])
+		return 2;
+	return o->node[0] != '\0';
+}
+
+static int fields_set(const struct override *o)
+{
+	return (o->ticket != 0) + (o->guest != 0) + (o->storage[0] != '\0') + (o->nas[0] != '\0') +
+		(o->node[0] != '\0');
 }
 
 /* Whether `a` wins over `b`. */
 static bool wins(const struct override *a, const struct override *b)
 {
-	int fields_a = fields_of(a), fields_b = fields_of(b);
-	int count_a = __builtin_popcount((unsigned int)fields_a);
-	int count_b = __builtin_popcount((unsigned int)fields_b);
-	int rank_a = fields_a ? 32 - __builtin_clz((unsigned int)fields_a) : 0;
-	int rank_b = fields_b ? 32 - __builtin_clz((unsigned int)fields_b) : 0;
+	int rank_a = rank(a), rank_b = rank(b);
+	int count_a = fields_set(a), count_b = fields_set(b);
 
 	if (rank_a != rank_b)
 		return rank_a > rank_b;
