@@ -80,7 +80,7 @@ int cli_nas_trust(int argc, char **argv)
 	bool replace = false;
 	const struct cli_option options[] = {{"--config", &config, NULL},
 		{"--fingerprint", &fingerprint, NULL}, {"--replace", NULL, &replace}};
-	char print[HOST_KEY_PRINT_MAX], line[KNOWN_HOSTS_LINE_MAX], question[512];
+	char print[HOST_KEY_PRINT_MAX], line[KNOWN_HOSTS_LINE_MAX], question[NAS_PATH_MAX + 64];
 	struct nas_target target;
 	struct err err;
 	int n;
