@@ -58,8 +58,6 @@ bool hook_woken(const struct hook *hook);
 
 /* worker.c: fills worker, upid, task, node. */
 void worker_find(struct hook *hook);
-/* Field 22 of /proc/PID/stat; 0 if there is no such process. */
-int64_t worker_start_ticks(int64_t pid);
 
 /* memory.c: under /run, by worker. All of it is best effort: false means nothing is remembered. */
 bool memory_abort(const struct hook *hook); /* this worker's job was aborted */

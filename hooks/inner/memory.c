@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/units.h"
+#include "client/worker.h"
 #include "inner.h"
 
 #define RUN_DIR "/run/rebuildgate-hook"

@@ -16,6 +16,12 @@ int64_t session_held_ms(const struct session *session, int64_t boot_ms)
 	return boot_ms - session->held_since_ms.v;
 }
 
+bool session_refused(const struct session *session)
+{
+	return session->failed == ERR_DENIED || session->failed == ERR_INVALID ||
+		session->failed == ERR_LIMIT;
+}
+
 int64_t session_outage_ms(const struct session *session, int64_t boot_ms)
 {
 	int64_t now = session->outage_ms.known ? boot_ms - session->outage_ms.v : 0;
@@ -117,6 +123,7 @@ static void take(struct session *session, const struct answer *answer, int64_t b
 		session->then = answer->then;
 	}
 	session->answer = *answer;
+	session->failed = ERR_NONE;
 	session->pause_ms = 0;
 }
 
@@ -162,7 +169,7 @@ struct session_step session_answered(
 }
 
 /* What a failed call, or a pause without a gate, leads to. */
-static struct session_step without_gate(struct session *session, bool useless, int64_t boot_ms)
+static struct session_step without_gate(struct session *session, int64_t boot_ms)
 {
 	int64_t waited = boot_ms - session->outage_ms.v, pause;
 
@@ -171,7 +178,7 @@ static struct session_step without_gate(struct session *session, bool useless, i
 		return ended(session, SESSION_END_HOLD_OVER, session->then, boot_ms);
 	if (left_ms(session, boot_ms) <= 0)
 		return ended(session, SESSION_END_GAVE_UP, VERDICT_HOLD, boot_ms);
-	if (useless || waited >= session->conf.wait_for_gate_ms)
+	if (session_refused(session) || waited >= session->conf.wait_for_gate_ms)
 		return ended(session, SESSION_END_NO_GATE, session->conf.if_gate_down, boot_ms);
 	pause = session->pause_ms ? least(session->pause_ms * 2, PAUSE_MAX_MS) : PAUSE_FIRST_MS;
 	session->pause_ms = pause;
@@ -184,15 +191,15 @@ static struct session_step without_gate(struct session *session, bool useless, i
 
 struct session_step session_failed(struct session *session, enum err_kind kind, int64_t boot_ms)
 {
-	bool useless = kind == ERR_DENIED || kind == ERR_INVALID || kind == ERR_LIMIT;
 	struct session_step step;
 	unsigned say = 0;
 
+	session->failed = kind;
 	if (!session->outage_ms.known) {
 		session->outage_ms = OPT(boot_ms);
 		say = SAY_GATE_AWAY;
 	}
-	step = without_gate(session, useless, boot_ms);
+	step = without_gate(session, boot_ms);
 	step.say = say;
 	return step;
 }

@@ -75,6 +75,7 @@ struct session {
 	int64_t outages_ms;       /* of earlier outages, all together */
 	int64_t said_ms;          /* last line about the hold */
 	int64_t pause_ms;         /* last pause between two tries */
+	enum err_kind failed;     /* kind of the last failed call; ERR_NONE after an answer */
 	int64_t ticket;
 	struct answer answer; /* the last one, with `act` 0 before the first */
 };
@@ -89,6 +90,9 @@ struct session_step session_resume(struct session *session, int64_t boot_ms);
 
 /* Time held so far; 0 if it never was. */
 int64_t session_held_ms(const struct session *session, int64_t boot_ms);
+
+/* Whether the last call was refused: by a gate that is there, so that waiting is of no use. */
+bool session_refused(const struct session *session);
 
 /* Time without a gate so far, all outages together. */
 int64_t session_outage_ms(const struct session *session, int64_t boot_ms);

@@ -132,8 +132,9 @@ void words_gate_away(const struct session *session, const char *why, const struc
 	char span[UNITS_TEXT_MAX];
 
 	ret[0] = '\0';
-	add(ret, "WARNING: no gate: %s", why);
-	if (conf->wait_for_gate_ms <= 0)
+	add(ret, session_refused(session) ? "WARNING: no verdict: %s" : "WARNING: no gate: %s",
+		why);
+	if (conf->wait_for_gate_ms <= 0 || session_refused(session))
 		return;
 	add(ret, "; waiting for it for %s at most, then the job %s",
 		span_show(conf->wait_for_gate_ms, span),

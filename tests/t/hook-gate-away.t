@@ -116,7 +116,7 @@ nonsense() {
 	gate_start "$2"
 	run_job --storage nas --guest 101:qemu:snapshot:web
 	ok "$1 is no verdict: as if_gate_down says" status_is 1
-	ok "$1: the line says what it was" logged "WARNING: no gate: $3"
+	ok "$1: the line says what it was" logged "WARNING: no (gate|verdict): $3"
 }
 nonsense 'an error 500' '{"status": 500, "body": "oops"}' 'the gate answered with status 500'
 nonsense 'a refusal' '{"status": 403, "body": "{\"error\": {\"kind\": \"denied\", \"text\": \"this is not for you\"}}"}' 'the gate says: this is not for you'
