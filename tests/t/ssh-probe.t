@@ -147,6 +147,7 @@ look() { # look KEY [NAME=VALUE...]
 	shift
 	"$PROBE" host=127.0.0.1 port="$PORT" user="$ME" key="$DIR/key-$key" \
 		known_hosts="$DIR/known_hosts" deadline=$DEADLINE raw="$DIR/raw" "$@" </dev/null
+	[ $? -ne 3 ] || echo "look $key $*" >>"$DIR/ended-badly"
 }
 
 # Looks one by one, in $LINE, while other things happen in between.
@@ -168,6 +169,7 @@ steps_end() {
 	local pid=$STEPS_PID
 	eval "exec ${STEPS[1]}>&-"
 	wait "$pid" 2>/dev/null
+	[ $? -ne 3 ] || echo "steps" >>"$DIR/ended-badly"
 }
 
 mute() { # mute HOW: $MUTE_PORT
@@ -477,6 +479,7 @@ test_local() {
 
 : >"$DIR/log"
 : >"$DIR/hanging"
+: >"$DIR/ended-badly"
 [ "$(id -u)" -ne 0 ] || mkdir -p /run/sshd
 make_nas
 make_keys
@@ -493,5 +496,6 @@ test_recovery
 test_keepalive
 test_orphan
 test_local
+is "every probe ended well" "" "$(cat "$DIR/ended-badly")"
 echo "1..$N"
 [ "$FAILED" -eq 0 ]

@@ -11,13 +11,15 @@
  * raw=FILE takes the bytes of the last look. With steps=yes each look waits for a line on stdin
  * (looks= is then the most), and with trust= no look is made: the host key that the target offers
  * is printed and, if so told, put on file. A child that keeps its parent waiting for 3 s past the
- * deadline is killed and shown as "deadline": no test expects that of ssh.
+ * deadline is killed and shown as "deadline": no test expects that of ssh. Exits 3 when the child
+ * did not end well after the last look.
  */
 #include <errno.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -179,6 +181,23 @@ static bool raw_write(const char *path, const struct buf *raw)
 	return fclose(file) == 0 && ok;
 }
 
+/* Lets the child end by itself, so that what watches over its memory speaks up: then 3 is returned.
+ */
+static int child_end(struct probe *probe)
+{
+	int status = 0;
+
+	if (probe->fd < 0)
+		return 0;
+	close(probe->fd);
+	probe->fd = -1;
+	if (waitpid(probe->pid, &status, 0) != probe->pid)
+		return complain("child", strerror(errno));
+	probe->pid = 0;
+	probe_kill(probe);
+	return status ? 3 : 0;
+}
+
 static int looks_make(const struct options *o, int argc, char **argv)
 {
 	struct probe_result result = {0};
@@ -202,6 +221,8 @@ static int looks_make(const struct options *o, int argc, char **argv)
 	}
 	if (o->raw && !raw_write(o->raw, &result.raw))
 		rc = complain(o->raw, strerror(errno));
+	if (rc == 0)
+		rc = child_end(&probe);
 	probe_kill(&probe);
 	probe_result_release(&result);
 	return rc;
