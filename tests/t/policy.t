@@ -5,6 +5,9 @@
 # tests/policy/NAME.in is checked: where it is wrong, NAME.ok holds what check says on stderr; where it is right, what show
 # prints. What was printed is loaded again and must print the same bytes.
 
+# The scripts in single quotes are for an inner bash, which gets its arguments itself.
+# shellcheck disable=SC2016
+
 build=$(realpath "${BUILD:-build}")
 rg=$build/rebuildgate
 scratch=$(mktemp -d) || exit 1
