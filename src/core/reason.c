@@ -9,6 +9,9 @@
 #include "base/units.h"
 #include "core/words.h"
 
+/* What the other steps say always has room. */
+#define TRACE_RULES_MAX (TRACE_MAX - 16)
+
 static const char *const reason_words[] = {
 	[REASON_GATE_OFF] = "gate-off",
 	[REASON_OVERRIDE] = "override",
@@ -79,20 +82,44 @@ void reason_first(struct decision *decision, enum reason_code code, const char *
 	va_end(ap);
 }
 
-void trace_add(struct trace *trace, int step, const char *fmt, ...)
+static void trace_line(struct trace *trace, int step, const char *fmt, va_list ap)
+	__attribute__((format(printf, 3, 0)));
+
+static void trace_line(struct trace *trace, int step, const char *fmt, va_list ap)
 {
 	struct trace_line *line;
-	va_list ap;
 
-	if (!trace)
-		return;
 	if (trace->n < TRACE_MAX)
 		trace->n++;
 	line = &trace->lines[trace->n - 1];
 	line->step = step;
 	line->settled = false;
-	va_start(ap, fmt);
 	vsnprintf(line->text, sizeof(line->text), fmt, ap);
+}
+
+void trace_add(struct trace *trace, int step, const char *fmt, ...)
+{
+	va_list ap;
+
+	if (!trace)
+		return;
+	va_start(ap, fmt);
+	trace_line(trace, step, fmt, ap);
+	va_end(ap);
+}
+
+void trace_rule(struct trace *trace, int step, const char *fmt, ...)
+{
+	va_list ap;
+
+	if (!trace || trace->n > TRACE_RULES_MAX)
+		return;
+	if (trace->n == TRACE_RULES_MAX) {
+		trace_add(trace, step, "more arrays and rules than there is room to tell of");
+		return;
+	}
+	va_start(ap, fmt);
+	trace_line(trace, step, fmt, ap);
 	va_end(ap);
 }
 

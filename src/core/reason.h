@@ -28,6 +28,11 @@ void reason_first(struct decision *decision, enum reason_code code, const char *
 void trace_add(struct trace *trace, int step, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 
+/* As trace_add() for what one rule saw of one array: there may be many, so they leave room for what
+ * the other steps say. */
+void trace_rule(struct trace *trace, int step, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+
 /* What an array does: "md2 on nas1 is in recovery, 41.3 % done, about 2h 10min left at 37 MB/s". */
 void array_sentence(struct text *text, const char *nas, const struct array_facts *array);
 

@@ -63,7 +63,7 @@ static void judge(const struct deciding *d, int step, struct trace *trace, struc
 	size_t i;
 
 	if (!one->array) {
-		trace_add(trace, step, "array '%s' was never seen", one->name);
+		trace_rule(trace, step, "array '%s' was never seen", one->name);
 		if (step == 5) {
 			one->rule = rules_for_blind(d->policy, d->in);
 			one->verdict = verdict_sane(one->rule->verdict);
@@ -75,13 +75,13 @@ static void judge(const struct deciding *d, int step, struct trace *trace, struc
 
 		if (cond_match(rule->when, d->in, one->array, true, why, sizeof(why)) ==
 			MATCH_YES) {
-			trace_add(trace, step, "rule '%s' matches %s: %s", rule->name, one->name,
+			trace_rule(trace, step, "rule '%s' matches %s: %s", rule->name, one->name,
 				verdict_word(verdict_sane(rule->verdict)));
 			one->rule = rule;
 			one->verdict = verdict_sane(rule->verdict);
 			return;
 		}
-		trace_add(trace, step, "rule '%s' on %s: %s", rule->name, one->name, why);
+		trace_rule(trace, step, "rule '%s' on %s: %s", rule->name, one->name, why);
 	}
 }
 

@@ -1003,23 +1003,36 @@ static void the_trace_tells_what_each_step_saw(void **state)
 	assert_true(trace_tells(7, "it waits 1h more at most, then as the rules say then"));
 }
 
-static void a_trace_too_long_keeps_its_end(void **state)
+static void a_trace_of_many_rules_keeps_the_other_steps(void **state)
 {
 	static struct rule many[TRACE_MAX + 10];
 	size_t i;
 
 	(void)state;
-	set_policy(&rows[0]);
+	set_policy(&(struct row){0});
 	set_inputs(&(struct row){.op = IDLE});
 	for (i = 0; i < COUNT(many); i++)
 		many[i] = made.rules[RULE_REBUILD];
-	made.policy.enabled = true;
 	made.policy.rules = many;
 	made.policy.n_rules = COUNT(many);
 	decide(&made.policy, &in, &got, &trace);
+	assert_true(trace.n < TRACE_MAX);
+	assert_true(trace_tells(5, "more arrays and rules than there is room to tell of"));
+	assert_true(trace_tells(6, "allow: no rule"));
+	assert_true(trace_tells(7, "nothing to wait for"));
+	assert_int_equal(got.step, 6);
+}
+
+static void a_full_trace_keeps_its_last_line(void **state)
+{
+	size_t i;
+
+	(void)state;
+	trace.n = 0;
+	for (i = 0; i <= TRACE_MAX; i++)
+		trace_add(&trace, 5, "line %zu", i);
 	assert_int_equal(trace.n, TRACE_MAX);
-	assert_int_equal(trace.lines[TRACE_MAX - 1].step, 8);
-	assert_int_equal(got.verdict, ALLOW);
+	assert_string_equal(trace.lines[TRACE_MAX - 1].text, "line 96");
 }
 
 static void a_decision_differs_by_what_people_see(void **state)
@@ -1074,7 +1087,8 @@ int main(void)
 		cmocka_unit_test(the_first_reason_is_the_one_shown),
 		cmocka_unit_test(all_that_mattered_is_told),
 		cmocka_unit_test(the_trace_tells_what_each_step_saw),
-		cmocka_unit_test(a_trace_too_long_keeps_its_end),
+		cmocka_unit_test(a_trace_of_many_rules_keeps_the_other_steps),
+		cmocka_unit_test(a_full_trace_keeps_its_last_line),
 		cmocka_unit_test(a_decision_differs_by_what_people_see),
 		cmocka_unit_test(a_mapping_covers_what_it_lists_or_all_data_arrays),
 	};
