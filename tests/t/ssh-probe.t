@@ -442,12 +442,12 @@ test_keepalive() {
 
 # In the middle of a look that would take a minute.
 test_orphan() {
-	local child
-	: >"$DIR/hanging"
+	local child before
+	before=$(wc -l <"$DIR/hanging")
 	steps_begin silent deadline=60000
 	echo >&"${STEPS[1]}"
 	for _ in $(seq 100); do
-		[ ! -s "$DIR/hanging" ] || break
+		[ "$(wc -l <"$DIR/hanging")" -eq "$before" ] || break
 		sleep 0.1
 	done
 	child=$(pgrep -P "$STEPS_PID" | head -n 1)
