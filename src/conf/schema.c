@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "conf/schema.h"
 
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,16 +9,9 @@
 #include "conf/nearest.h"
 #include "conf/window.h"
 
-#define NUMBER_TEXT_MAX 64
-
 static void *field_of(const struct schema_key *key, void *base)
 {
 	return (char *)base + key->offset;
-}
-
-static const void *field_of_const(const struct schema_key *key, const void *base)
-{
-	return (const char *)base + key->offset;
 }
 
 int schema_find(const struct schema *schema, const char *name)
@@ -33,33 +25,16 @@ int schema_find(const struct schema *schema, const char *name)
 	return -1;
 }
 
-/* A number in the unit of its type, for messages and for printing. */
-static const char *number_print(enum schema_type type, int64_t v, char text[NUMBER_TEXT_MAX])
-{
-	char units[UNITS_TEXT_MAX];
-
-	if (type == SCHEMA_SPAN)
-		snprintf(text, NUMBER_TEXT_MAX, "%s", span_print(v, units));
-	else if (type == SCHEMA_RATE)
-		snprintf(text, NUMBER_TEXT_MAX, "%s", rate_print(v, units));
-	else if (type == SCHEMA_SIZE)
-		snprintf(text, NUMBER_TEXT_MAX, "%s", size_print(v, units));
-	else if (type == SCHEMA_PERCENT)
-		snprintf(text, NUMBER_TEXT_MAX, "%s", percent_print(v, units));
-	else
-		snprintf(text, NUMBER_TEXT_MAX, "%" PRId64, v);
-	return text;
-}
-
 static bool in_range(const struct schema_key *key, int64_t v, struct err *err)
 {
-	char got[NUMBER_TEXT_MAX], min[NUMBER_TEXT_MAX], max[NUMBER_TEXT_MAX];
+	char got[SCHEMA_NUMBER_MAX], min[SCHEMA_NUMBER_MAX], max[SCHEMA_NUMBER_MAX];
 
 	if (v >= key->min && v <= key->max)
 		return true;
 	return err_set(err, ERR_INVALID, "%s lies between %s and %s, not at %s", key->name,
-		number_print(key->type, key->min, min), number_print(key->type, key->max, max),
-		number_print(key->type, v, got));
+		schema_number_print(key->type, key->min, min),
+		schema_number_print(key->type, key->max, max),
+		schema_number_print(key->type, v, got));
 }
 
 static bool set_number(const struct schema_key *key, void *base, int64_t v, struct err *err)
@@ -352,152 +327,6 @@ bool schema_read(struct schema_part *parts, size_t n, struct node group, const c
 			good = false;
 	}
 	return missing_names(parts, n, group, what, errors) && good;
-}
-
-void schema_quote(struct buf *ret, const char *text)
-{
-	buf_addc(ret, '"');
-	for (; *text; text++) {
-		if (*text == '"' || *text == '\\')
-			buf_addc(ret, '\\');
-		buf_addc(ret, *text);
-	}
-	buf_addc(ret, '"');
-}
-
-static void print_number(const struct schema_key *key, const void *base, struct buf *ret)
-{
-	char text[NUMBER_TEXT_MAX];
-	struct opt opt;
-	uint16_t small;
-	int64_t v;
-
-	if (key->size == sizeof(small)) {
-		memcpy(&small, field_of_const(key, base), sizeof(small));
-		v = small;
-	} else if (key->opt || key->type == SCHEMA_RATE) {
-		memcpy(&opt, field_of_const(key, base), sizeof(opt));
-		v = opt.v;
-	} else {
-		memcpy(&v, field_of_const(key, base), sizeof(v));
-	}
-	number_print(key->type, v, text);
-	if (key->type == SCHEMA_COUNT)
-		buf_adds(ret, text);
-	else
-		schema_quote(ret, text);
-}
-
-static void print_windows(const struct schema_key *key, const void *base, struct buf *ret)
-{
-	struct schema_windows windows;
-	char text[WINDOW_TEXT_MAX];
-	size_t i;
-
-	memcpy(&windows, field_of_const(key, base), sizeof(windows));
-	buf_addc(ret, '[');
-	for (i = 0; i < windows.n; i++) {
-		buf_adds(ret, i ? ", " : "");
-		schema_quote(ret, window_print(&windows.list[i], text));
-	}
-	buf_addc(ret, ']');
-}
-
-static void print_value(const struct schema_key *key, const void *base, struct buf *ret)
-{
-	const void *field = field_of_const(key, base);
-	bool yes;
-	int number;
-	size_t i;
-
-	switch (key->type) {
-	case SCHEMA_NONE:
-	case SCHEMA_OTHER:
-		return;
-	case SCHEMA_BOOL:
-		memcpy(&yes, field, sizeof(yes));
-		buf_adds(ret, yes ? "true" : "false");
-		return;
-	case SCHEMA_TEXT:
-	case SCHEMA_PATH:
-		schema_quote(ret, field);
-		return;
-	case SCHEMA_WORD:
-		memcpy(&number, field, sizeof(number));
-		for (i = 0; key->words[i].word && key->words[i].number != number; i++)
-			;
-		schema_quote(ret, key->words[i].word ? key->words[i].word : "");
-		return;
-	case SCHEMA_WINDOWS:
-		print_windows(key, base, ret);
-		return;
-	case SCHEMA_SPAN:
-	case SCHEMA_RATE:
-	case SCHEMA_SIZE:
-	case SCHEMA_PERCENT:
-	case SCHEMA_COUNT:
-		print_number(key, base, ret);
-		return;
-	}
-}
-
-void schema_print_key(const struct schema_key *key, const void *base, int depth, struct buf *ret)
-{
-	while (depth-- > 0)
-		buf_addc(ret, '\t');
-	buf_addf(ret, "%s = ", key->name);
-	print_value(key, base, ret);
-	buf_adds(ret, ";\n");
-}
-
-/* What may be written, for the documentation. */
-static void document_value(const struct schema_key *key, struct buf *ret)
-{
-	char min[NUMBER_TEXT_MAX], max[NUMBER_TEXT_MAX];
-	static const char *const names[] = {
-		[SCHEMA_BOOL] = "true, false",
-		[SCHEMA_TEXT] = "text",
-		[SCHEMA_PATH] = "path",
-		[SCHEMA_SPAN] = "duration",
-		[SCHEMA_RATE] = "rate",
-		[SCHEMA_SIZE] = "size",
-		[SCHEMA_PERCENT] = "percentage",
-		[SCHEMA_COUNT] = "number",
-		[SCHEMA_WINDOWS] = "times",
-	};
-
-	if (key->type == SCHEMA_WORD) {
-		size_t i;
-
-		for (i = 0; key->words[i].word; i++)
-			buf_addf(ret, "%s%s", i ? ", " : "", key->words[i].word);
-		return;
-	}
-	buf_adds(ret, names[key->type]);
-	if (key->type == SCHEMA_SPAN || key->type == SCHEMA_RATE || key->type == SCHEMA_SIZE ||
-		key->type == SCHEMA_PERCENT || key->type == SCHEMA_COUNT)
-		buf_addf(ret, ", %s to %s", number_print(key->type, key->min, min),
-			number_print(key->type, key->max, max));
-}
-
-void schema_document(const struct schema *schema, struct buf *ret)
-{
-	size_t i;
-
-	buf_adds(ret, "| setting | value | default | what it does |\n|---|---|---|---|\n");
-	for (i = 0; i < schema->n; i++) {
-		const struct schema_key *key = &schema->keys[i];
-
-		if (key->type == SCHEMA_OTHER)
-			continue;
-		buf_addf(ret, "| `%s` | ", key->name);
-		document_value(key, ret);
-		if (!key->shipped)
-			buf_adds(ret, " | must be given");
-		else
-			buf_addf(ret, " | %s", key->shipped[0] ? key->shipped : "none");
-		buf_addf(ret, " | %s |\n", key->help);
-	}
 }
 
 int schema_texts(struct node list, char *ret, size_t size, size_t max, struct conf_errors *errors)

@@ -89,6 +89,10 @@ bool schema_set(
 /* Appends "NAME = VALUE;" and a line break with `depth` tabs before it. */
 void schema_print_key(const struct schema_key *key, const void *base, int depth, struct buf *ret);
 
+/* A number in the unit of its type; returns `text`. */
+#define SCHEMA_NUMBER_MAX 64
+const char *schema_number_print(enum schema_type type, int64_t v, char text[SCHEMA_NUMBER_MAX]);
+
 /* Appends a quoted text with what must be escaped. */
 void schema_quote(struct buf *ret, const char *text);
 

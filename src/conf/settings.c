@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "conf/settings.h"
 
+#include <dirent.h>
 #include <errno.h>
-#include <glob.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +12,8 @@
 #include "conf/settings_keys.h"
 #include "conf/settings_read.h"
 
-#define DROPIN_PATTERN "conf.d/?*.conf"
+#define DROPIN_FOLDER "conf.d"
+#define DROPIN_TAIL ".conf"
 
 void settings_defaults(struct settings *ret)
 {
@@ -69,33 +70,46 @@ static bool read_file(struct settings *set, const char *file, struct conf_errors
 	return true;
 }
 
-/* In the order of their names, byte by byte whatever the locale. */
-static int by_name(const void *a, const void *b)
+/* "NAME.conf", but not what a dot hides from view. */
+static int is_dropin(const struct dirent *entry)
 {
-	return strcmp(*(char *const *)a, *(char *const *)b);
+	size_t len = strlen(entry->d_name), tail = strlen(DROPIN_TAIL);
+
+	return entry->d_name[0] != '.' && len > tail &&
+		strcmp(entry->d_name + len - tail, DROPIN_TAIL) == 0;
 }
 
+/* Byte by byte, whatever the locale. */
+static int by_name(const struct dirent **a, const struct dirent **b)
+{
+	return strcmp((*a)->d_name, (*b)->d_name);
+}
+
+/* In the order of their names. No folder is no mistake. */
 static void read_dropins(struct settings *set, const char *file, struct conf_errors *errors)
 {
-	char pattern[CONF_FILE_MAX];
-	glob_t found = {0};
-	size_t i;
-	int rc;
+	char folder[CONF_FILE_MAX], path[CONF_FILE_MAX];
+	struct dirent **entries = NULL;
+	int n, i;
 
-	if (!file_beside(file, DROPIN_PATTERN, pattern, sizeof(pattern))) {
+	if (!file_beside(file, DROPIN_FOLDER, folder, sizeof(folder))) {
 		conf_error_add(errors, file, 0, "the name of this file is too long");
 		return;
 	}
-	rc = glob(pattern, GLOB_NOSORT, NULL, &found);
-	if (rc != 0 && rc != GLOB_NOMATCH)
-		conf_error_add(errors, pattern, 0, "the folder cannot be read: %s",
-			rc == GLOB_NOSPACE ? "no memory" : strerror(errno));
-	if (rc != 0)
-		return;
-	qsort(found.gl_pathv, found.gl_pathc, sizeof(*found.gl_pathv), by_name);
-	for (i = 0; i < found.gl_pathc; i++)
-		read_file(set, found.gl_pathv[i], errors);
-	globfree(&found);
+	n = scandir(folder, &entries, is_dropin, by_name);
+	if (n < 0 && errno != ENOENT)
+		conf_error_add(errors, folder, 0, "the folder cannot be read: %s", strerror(errno));
+	for (i = 0; i < n; i++) {
+		int len = snprintf(path, sizeof(path), "%s/%s", folder, entries[i]->d_name);
+
+		if (len < 0 || (size_t)len >= sizeof(path))
+			conf_error_add(
+				errors, folder, 0, "the name '%s' is too long", entries[i]->d_name);
+		else
+			read_file(set, path, errors);
+		free(entries[i]);
+	}
+	free(entries);
 }
 
 bool settings_load(const char *file, struct settings **ret, struct conf_errors *errors)
