@@ -33,11 +33,12 @@ static const struct verb {
 		"an operator's verdict, with an end"},
 	{"log", cli_log,
 		"[--since T --until T --last N --storage S --nas N --node N --guest ID --verdict V "
-		"--rule R --ticket T --decision ID --follow] | stats | verify",
+		"--rule R --ticket T --decision ID --follow] | stats | "
+		"verify [--head HASH] [--database FILE]",
 		"the decisions; their counts; the proof that none was altered"},
 	{"explain", cli_explain, "ID",
 		"one decision: what each step saw, and why it stopped there"},
-	{"replay", cli_replay, "[--policy FILE]",
+	{"replay", cli_replay, "[--policy FILE] [--database FILE]",
 		"decide everything recorded again, or see what another policy changes"},
 	{"nas", cli_nas, "list | look NAME | trust NAME | forget NAME ARRAY",
 		"the NAS and their host keys"},

@@ -239,6 +239,8 @@ enum store_fault {
 	STORE_FAULT_HEAD,    /* the anchored head is nowhere in the chain */
 	STORE_FAULT_FILE,    /* SQLite's own integrity check */
 };
+const char *store_fault_word(enum store_fault fault); /* "row", "link", ... */
+
 struct store_finding {
 	enum store_fault fault;
 	int64_t id; /* of the decision or segment; 0 = none */

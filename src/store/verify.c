@@ -29,6 +29,18 @@ struct walk {
 	bool seg_end_met;
 };
 
+const char *store_fault_word(enum store_fault kind)
+{
+	static const char *const words[] = {[STORE_FAULT_ROW] = "row",
+		[STORE_FAULT_LINK] = "link",
+		[STORE_FAULT_SEGMENT] = "segment",
+		[STORE_FAULT_POLICY] = "policy",
+		[STORE_FAULT_HEAD] = "head",
+		[STORE_FAULT_FILE] = "file"};
+
+	return (size_t)kind < sizeof(words) / sizeof(words[0]) ? words[kind] : NULL;
+}
+
 static void fault(struct walk *walk, enum store_fault kind, int64_t id, const char *fmt, ...)
 	__attribute__((format(printf, 4, 5)));
 static void fault(struct walk *walk, enum store_fault kind, int64_t id, const char *fmt, ...)
