@@ -53,6 +53,8 @@ struct queue_view {
 	int64_t running_node;        /* released or running jobs on this node that wait for or hold
 					vzdump's lock */
 	struct opt since_release_ms; /* since the last release of a held job on this NAS */
+	int64_t backlog; /* held tickets of this NAS, but this one, that no rule holds: while there
+			    are any, newcomers queue too */
 };
 
 struct inputs {

@@ -176,84 +176,79 @@ static int64_t settle_needed(const struct deciding *d, const struct queueing *q)
 	return q->set->settle_ms;
 }
 
-static bool wait_settle(const struct deciding *d, struct queueing *q)
+static void wait_settle(const struct deciding *d, struct queueing *q)
 {
 	int64_t needed = settle_needed(d, q), clear = d->in->ticket.clear_ms.v;
 	char for_ms[UNITS_TEXT_MAX], of_ms[UNITS_TEXT_MAX];
 	struct text text = {q->text, sizeof(q->text), 0};
 
 	if (clear >= needed)
-		return false;
+		return;
 	q->waits_for = REASON_SETTLE;
 	q->left_ms = OPT(span_between(clear, needed));
 	text_add(&text, "nothing holds it any more for %s, it goes on after %s (settle)",
 		span_show(clear, for_ms), span_show(needed, of_ms));
-	return true;
 }
 
-static bool wait_node(const struct deciding *d, struct queueing *q)
+static void wait_node(const struct deciding *d, struct queueing *q)
 {
 	struct text text = {q->text, sizeof(q->text), 0};
 
 	if (d->in->queue.running_node <= 0)
-		return false;
+		return;
 	q->waits_for = REASON_QUEUE_NODE;
 	text_add(&text, "another job of node %s is under way, one at a time on a node",
 		d->in->request.node);
-	return true;
 }
 
-static bool wait_window(const struct deciding *d, struct queueing *q)
+static void wait_window(const struct deciding *d, struct queueing *q)
 {
 	struct text text = {q->text, sizeof(q->text), 0};
 	size_t i;
 
 	for (i = 0; i < q->set->n_release_windows; i++) {
 		if (window_holds(&q->set->release_windows[i], &d->in->now))
-			return false;
+			return;
 	}
 	if (!i)
-		return false;
+		return;
 	q->waits_for = REASON_QUEUE_WINDOW;
 	text_add(&text, "no release_window is open now");
-	return true;
 }
 
-static bool wait_behind(const struct deciding *d, struct queueing *q)
+static void wait_behind(const struct deciding *d, struct queueing *q)
 {
 	struct text text = {q->text, sizeof(q->text), 0};
 	int64_t ahead = d->in->queue.ahead;
 
 	if (ahead <= 0)
-		return false;
+		return;
 	q->waits_for = REASON_QUEUE_BEHIND;
 	text_add(&text, "%" PRId64 " held job%s for %s asked before", ahead, ahead == 1 ? "" : "s",
 		d->in->mapping.nas);
-	return true;
 }
 
-static bool wait_slot(const struct deciding *d, struct queueing *q)
+static void wait_slot(const struct deciding *d, struct queueing *q)
 {
 	struct text text = {q->text, sizeof(q->text), 0};
 	int64_t running = d->in->queue.running_nas;
 	int64_t most = q->set->max_running > 0 ? q->set->max_running : 1;
 
 	if (running < most)
-		return false;
+		return;
 	q->waits_for = REASON_QUEUE_NAS;
 	text_add(&text, "%" PRId64 " running on %s, at most %" PRId64 " (max_running)", running,
 		d->in->mapping.nas, most);
-	return true;
 }
 
-static bool wait_interval(const struct deciding *d, struct queueing *q)
+static void wait_interval(const struct deciding *d, struct queueing *q)
 {
 	struct text text = {q->text, sizeof(q->text), 0};
 	const struct opt *since = &d->in->queue.since_release_ms;
 	char ago[UNITS_TEXT_MAX], every[UNITS_TEXT_MAX];
 
 	if (!since->known || since->v >= q->set->release_interval_ms)
-		return false;
+		return;
 	q->waits_for = REASON_QUEUE_INTERVAL;
 	q->left_ms = OPT(span_between(since->v, q->set->release_interval_ms));
 	text_add(&text,
@@ -261,23 +256,23 @@ static bool wait_interval(const struct deciding *d, struct queueing *q)
 		"(release_interval)",
 		d->in->mapping.nas, span_show(since->v, ago),
 		span_show(q->set->release_interval_ms, every));
-	return true;
 }
 
-/* The queue is for jobs that were held, and for those that would overtake them. */
+/* The queue is for jobs that were held, and for newcomers until those are gone. */
 static bool queue_applies(const struct deciding *d)
 {
+	const struct queue_view *queue = &d->in->queue;
 	bool goes = d->base == VERDICT_ALLOW || d->base == VERDICT_THROTTLE;
 
 	if (d->base == VERDICT_THROTTLE && !d->in->lever)
 		goes = d->set->without_lever != VERDICT_DENY;
 	return goes && !d->at_once && d->base_step != 2 && !deciding_mid_job(d) &&
-		(d->in->ticket.was_held || d->in->queue.ahead > 0);
+		(d->in->ticket.was_held || queue->ahead > 0 || queue->backlog > 0);
 }
 
 static void queue(struct deciding *d)
 {
-	static bool (*const waits[])(const struct deciding *d, struct queueing *q) = {
+	static void (*const waits[])(const struct deciding *d, struct queueing *q) = {
 		wait_settle, wait_node, wait_window, wait_behind, wait_slot, wait_interval};
 	const struct ticket_view *ticket = &d->in->ticket;
 	struct queueing q = {.rule = policy_rule(d->policy, ticket->hold_rule)};

@@ -73,10 +73,8 @@ void ticket_check(struct ticket_run *run, const struct request *request, struct 
 /* A blindness during or after a rule's hold does not shorten what that rule asks for afterwards. */
 static bool keeps_rule(const struct ticket *ticket, const struct decision *d)
 {
-	bool for_blind = d->hold_step == 4 && d->reasons[0].code == REASON_BLIND;
-
-	return for_blind && ticket->hold_step != 0 && ticket->hold_step != 2 &&
-		ticket->hold_step != 4;
+	return d->reasons[0].code == REASON_BLIND && ticket->hold_step != 0 &&
+		ticket->hold_step != 2 && ticket->hold_step != 4;
 }
 
 static void remember_hold(struct ticket *ticket, const struct decision *d, const struct inputs *in)

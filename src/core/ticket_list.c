@@ -142,6 +142,7 @@ void ticket_list_queue(const struct tickets *tickets, const struct ticket *ticke
 			before = false;
 		} else if (other->state == TICKET_HELD) {
 			ret->ahead += before && same_nas && in_line(other);
+			ret->backlog += same_nas && !other->last.base_holds;
 		} else if (other->slot) {
 			ret->running_nas += same_nas;
 			ret->running_node += shares_lock(other, request);

@@ -73,7 +73,8 @@ static json_t *queue_value(const struct queue_view *queue)
 		object && json_put_int(object, "ahead", queue->ahead) &&
 			json_put_int(object, "running_nas", queue->running_nas) &&
 			json_put_int(object, "running_node", queue->running_node) &&
-			json_put_opt(object, "since_release_ms", queue->since_release_ms));
+			json_put_opt(object, "since_release_ms", queue->since_release_ms) &&
+			json_put_int(object, "backlog", queue->backlog));
 }
 
 static bool queue_read(const json_t *value, struct queue_view *ret, struct err *err)
@@ -81,7 +82,8 @@ static bool queue_read(const json_t *value, struct queue_view *ret, struct err *
 	return json_get_int(value, "ahead", 0, INT64_MAX, &ret->ahead, err) &&
 		json_get_int(value, "running_nas", 0, INT64_MAX, &ret->running_nas, err) &&
 		json_get_int(value, "running_node", 0, INT64_MAX, &ret->running_node, err) &&
-		json_may_opt(value, "since_release_ms", &ret->since_release_ms, err);
+		json_may_opt(value, "since_release_ms", &ret->since_release_ms, err) &&
+		json_get_int(value, "backlog", 0, INT64_MAX, &ret->backlog, err);
 }
 
 static json_t *moment_value(const struct moment *now)

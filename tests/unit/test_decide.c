@@ -541,6 +541,12 @@ static const struct row rows[] = {
 		.first = REASON_RULE, .rule = "delayed", .array = "md2"},
 	{7, "queue: nor does a deny", .op = MD_OP_REPAIR, .queue = {.ahead = 2}, .step = 5,
 		.verdict = DENY, .first = REASON_RULE, .rule = "repair", .array = "md2"},
+	{7, "queue: a newcomer takes no slot of a backlog",
+		.queue = {.backlog = 1, .running_nas = 1}, .step = 7, .verdict = HOLD,
+		.first = REASON_QUEUE_NAS, .ends = OPT(8 * HOUR), .then = ALLOW,
+		.again = OPT(8 * HOUR)},
+	{7, "queue: but one that the backlog cannot take", .queue = {.backlog = 1}, .step = 6,
+		.verdict = ALLOW, .first = REASON_NO_RULE},
 	{7, "queue: one job of a node", .ticket = {HELD, .clear_ms = OPT(HOUR)},
 		.queue = {.running_node = 1, .ahead = 1}, .step = 7, .verdict = HOLD,
 		.first = REASON_QUEUE_NODE, .rule = "rebuild", .ends = OPT(8 * HOUR), .then = ALLOW,
@@ -970,6 +976,13 @@ static void all_that_mattered_is_told(void **state)
 	assert_true(reasons_tell(REASON_RECHECK, "waits for 5min at most, then throttle"));
 	decide_row(&(struct row){.queue = {.ahead = 2}});
 	assert_true(reasons_tell(REASON_QUEUE_BEHIND, "2 held jobs for nas1 asked before"));
+	decide_row(&(struct row){.op = RECOVERY, .ticket = {HELD, .held_ms = 8 * HOUR}});
+	assert_true(reasons_tell(REASON_EXPIRED, "held for 8h, as long as the policy allows: thr"));
+	decide_row(&(struct row){.op = RECOVERY, .next_start = OPT(MIN)});
+	assert_true(reasons_tell(REASON_NEXT_START, "next start is near, the hold ends: throttle"));
+	decide_row(&(struct row){.ticket = {HELD, .clear_ms = OPT(3 * MIN)}});
+	assert_true(reasons_tell(REASON_SETTLE,
+		"nothing holds it any more for 3min, it goes on after 10min (settle)"));
 	decide_row(&(struct row){.o = {O(7, HOLD, .ticket = 0)}});
 	assert_true(reasons_tell(REASON_OVERRIDE, "override 7 by anna says hold: she knows"));
 }

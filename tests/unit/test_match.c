@@ -322,6 +322,10 @@ static void a_tree_too_deep_is_unknown(void **state)
 	assert_int_equal(cond_match(&nots[90], &in, &array, true, NULL, 0), YES);
 	assert_int_equal(cond_match(&nots[91], &in, &array, true, NULL, 0), NO);
 	assert_int_equal(cond_match(&nots[0], &in, &array, true, NULL, 0), UNKNOWN);
+	for (i = 0; i < 100; i++)
+		nots[i].kind = i % 2 ? COND_ALL : COND_ANY;
+	assert_int_equal(cond_match(&nots[80], &in, &array, true, NULL, 0), YES);
+	assert_int_equal(cond_match(&nots[0], &in, &array, true, NULL, 0), UNKNOWN);
 }
 
 static void why_of(const struct cond *cond, enum match result, const char *want)

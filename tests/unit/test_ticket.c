@@ -661,6 +661,16 @@ static void a_shut_window_lets_others_pass(void **state)
 	assert_int_equal(ticket_find(&tickets, held)->last.reasons[0].code, REASON_QUEUE_WINDOW);
 	other = ask_as(CLIENT_VZDUMP, "pve2", 11);
 	assert_int_equal(state_of(other), TICKET_RELEASED);
+	/* But no more than max_running of them while one waits. */
+	other = ask_as(CLIENT_VZDUMP, "pve3", 12);
+	assert_int_equal(last_told()->code, REASON_QUEUE_NAS);
+	ticket_withdraw(&run, held, "gave up");
+	assert_int_equal(ask_as(CLIENT_VZDUMP, "pve4", 13), 4);
+	assert_int_equal(last_told()->code, REASON_QUEUE_BEHIND);
+	ticket_withdraw(&run, other, "gave up");
+	ticket_withdraw(&run, 4, "gave up");
+	ask_as(CLIENT_VZDUMP, "pve5", 14);
+	assert_int_equal(last_told()->code, REASON_NO_RULE);
 }
 
 static void unmapped_jobs_know_no_queue(void **state)

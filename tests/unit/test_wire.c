@@ -141,7 +141,7 @@ static void pick_inputs(struct inputs *in)
 		.hold_step = (int)pick(6),
 		.hold_blind_ms = pick_opt()};
 	strcpy(in->ticket.hold_rule, pick(2) ? "rebuild" : "");
-	in->queue = (struct queue_view){pick(3), pick(3), pick(2), pick_opt()};
+	in->queue = (struct queue_view){pick(3), pick(3), pick(2), pick_opt(), pick(3)};
 	in->n_overrides = (size_t)pick(4);
 	for (i = 0; i < in->n_overrides; i++)
 		pick_override(&in->overrides[i]);
