@@ -12,9 +12,11 @@ struct reader {
 	struct mdstat *mdstat;
 	struct mdstat_array *array; /* the last one, or NULL */
 	bool header;
-	bool blank;   /* an empty line came after the last line of `array` */
-	bool twice;   /* a second reading follows */
-	bool last_ok; /* the last line that is not empty was the kernel's */
+	bool blank;    /* an empty line came after the last line of `array` */
+	bool twice;    /* a second reading follows */
+	size_t blanks; /* before the line */
+	size_t indent; /* of the first line of `array` */
+	bool last_ok;  /* if the text ends in this line, it does not end inside it */
 };
 
 static bool fail(struct mdstat *mdstat, enum mdstat_format format, const char *why)
@@ -42,13 +44,37 @@ const struct mdstat_array *mdstat_find(const struct mdstat *mdstat, const char *
 	return NULL;
 }
 
+/* Whether a line begins, or as far as it goes might begin, like one of the kernel's: then its end
+ * was cut off. */
+static bool like_the_kernels(struct scan line)
+{
+	static const char *const begins[] = {
+		"md", "unused devices:", "bitmap:", "re", "check", "[=", "[>", "super "};
+	size_t i;
+
+	for (i = 0; i < sizeof(begins) / sizeof(begins[0]); i++) {
+		size_t len = strlen(begins[i]);
+
+		if (scan_left(&line) < len)
+			len = scan_left(&line);
+		if (memcmp(line.p, begins[i], len) == 0)
+			return true;
+	}
+	return *line.p >= '0' && *line.p <= '9';
+}
+
 /* A line that is nobody's. Before the first line of mdstat it is a prompt or a banner; in an array
  * it may be the half of a line that says that a disk is gone. */
-static void stray_line(struct reader *r)
+static void stray_line(struct reader *r, struct scan line)
 {
-	r->last_ok = false;
-	if (r->array && !(r->blank && r->array->has_blocks))
+	bool outside = r->array && r->blank && r->array->has_blocks;
+
+	/* A prompt after the last array. */
+	r->last_ok = outside && !like_the_kernels(line);
+	if (r->array && !outside)
 		r->array->damaged = true;
+	else if (r->header || r->array)
+		r->mdstat->n_stray++;
 }
 
 static void array_begins(struct reader *r, struct scan line)
@@ -73,7 +99,7 @@ static void array_begins(struct reader *r, struct scan line)
 		.sync_state = MD_SYNC_NONE};
 	r->last_ok = mdline_array(m, array, line);
 	if (!array->name[0]) {
-		stray_line(r);
+		stray_line(r, line);
 		return;
 	}
 	if (mdstat_find(m, array->name))
@@ -83,6 +109,7 @@ static void array_begins(struct reader *r, struct scan line)
 	if (array->slots.len > MDSTAT_MAX_SLOTS)
 		fail(m, MDSTAT_UNPARSEABLE, "an array with more slots than are taken (1920)");
 	r->array = array;
+	r->indent = r->blanks;
 	r->blank = false;
 	m->n_arrays++;
 }
@@ -94,7 +121,7 @@ static void array_goes_on(struct reader *r, struct scan line)
 	bool ok;
 
 	if (!array) {
-		stray_line(r);
+		stray_line(r, line);
 		return;
 	}
 	switch (mdline_kind(line)) {
@@ -109,7 +136,7 @@ static void array_goes_on(struct reader *r, struct scan line)
 		break;
 	case MDLINE_OTHER:
 	default:
-		stray_line(r);
+		stray_line(r, line);
 		return;
 	}
 	r->last_ok = ok;
@@ -126,6 +153,8 @@ static void take_line(struct reader *r, struct scan line)
 
 	if (line.p == line.end) {
 		r->blank = true;
+		/* More blanks than the text as a whole is indented by: the begin of a line. */
+		r->last_ok = r->blanks <= r->indent;
 		return;
 	}
 	if (scan_begins(line, "Personalities :")) {
@@ -200,6 +229,9 @@ static bool judge(const struct reader *r, const char *text, size_t len, bool unr
 			"the text holds an array, or mdstat as a whole, twice");
 	if (cut(r, text, len) || (!m->n_arrays && !m->whole))
 		return fail(m, MDSTAT_UNPARSEABLE, "the text was cut");
+	if (!m->n_arrays && m->n_stray)
+		return fail(m, MDSTAT_UNPARSEABLE,
+			"no line of the text tells of an array as the kernel does");
 	for (i = 0; i < m->n_arrays; i++)
 		close_array(&m->arrays[i]);
 	m->format = MDSTAT_GOOD;
@@ -216,15 +248,17 @@ bool mdstat_parse(const char *text, size_t len, struct mdstat *ret)
 	ret->whole = ret->raidf1 = false;
 	ret->why[0] = '\0';
 	ret->text = text;
-	ret->n_arrays = ret->n_members = 0;
+	ret->n_arrays = ret->n_members = ret->n_stray = 0;
 	if (len > MDSTAT_MAX_TEXT)
 		return fail(ret, MDSTAT_UNPARSEABLE, "the text is longer than 256 KiB");
 	if (len && memchr(text, '\0', len))
 		return fail(ret, MDSTAT_UNPARSEABLE, "the text holds NUL bytes");
 	while (p < end) {
 		const char *nl = memchr(p, '\n', (size_t)(end - p));
-		struct scan line = scan_trim((struct scan){p, nl ? nl : end});
+		struct scan raw = {p, nl ? nl : end}, line = scan_trim(raw);
 
+		scan_blanks(&raw);
+		r.blanks = (size_t)(raw.p - p);
 		something = something || line.p != line.end;
 		unraid = unraid || is_unraid(line);
 		take_line(&r, line);

@@ -85,9 +85,11 @@ struct mdstat_array {
 
 struct mdstat {
 	enum mdstat_format format;
-	bool whole;    /* "unused devices:" came: the kernel's last line */
-	char why[160]; /* a sentence unless GOOD */
-	bool raidf1;   /* Synology's personality is loaded */
+	bool whole;     /* "unused devices:" came: the kernel's last line */
+	char why[160];  /* a sentence unless GOOD */
+	bool raidf1;    /* Synology's personality is loaded */
+	size_t n_stray; /* lines after the first that belong to no array: one may be an array's,
+			   garbled */
 	const char *text;
 	size_t n_arrays;
 	size_t n_members;

@@ -356,6 +356,9 @@ static bool take_reading(
 	 * "recovery". */
 	if (!room->whole && !look->mdstat_whole)
 		return not_understood(track, "the text of /proc/mdstat was cut", now_ms);
+	if (room->n_stray)
+		return not_understood(
+			track, "/proc/mdstat holds lines that are not the kernel's", now_ms);
 	if (!arrays_known(track, room))
 		return not_understood(
 			track, "more arrays than are taken (128), forgotten ones included", now_ms);

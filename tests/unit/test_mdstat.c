@@ -396,6 +396,7 @@ static void what_surrounds_the_text_changes_nothing(void **state)
 		"[2/2] [UU]\r\n"
 		"      \r\nunused devices: <none>\r\n",
 		"md2 : active raid1 a[0] b[1] 1000 blocks [2/2] [UU]\n",
+		"md2 : active raid1 a[0] b[1]\n      1000 blocks [2/2] [UU]\n\nadmin@nas:~$ ",
 		HEAD "\n\nmd2 : active raid1 a[0] b[1]\n\n      1000 blocks [2/2] [UU]\n\n\nunused "
 		     "devices: sdc1 sdd1\n",
 	};
@@ -424,10 +425,29 @@ static void no_reading_is_never_no_arrays(void **state)
 	assert_int_equal(format_of("unused devices: <none>\n"), MDSTAT_UNPARSEABLE);
 	assert_int_equal(format_of("mdState=STARTED\nmdNumDisks=3\nmdResync=0\n"), MDSTAT_UNRAID);
 	assert_int_equal(format_of("{\"arrays\": []}\n"), MDSTAT_UNPARSEABLE);
+	assert_int_equal(format_of(HEAD "md2: active raid1 a[0]\n" TAIL), MDSTAT_UNPARSEABLE);
+	assert_int_equal(format_of(HEAD "md2 :\nactive raid1 a[0]\n" TAIL), MDSTAT_UNPARSEABLE);
 	assert_int_equal(format_of(HEAD "unused devices: <none>\n"), MDSTAT_GOOD);
 	assert_int_equal(m.n_arrays, 0);
 	assert_false(mdstat_parse("Personalities :\0\n", 17, &m));
 	assert_int_equal(m.format, MDSTAT_UNPARSEABLE);
+}
+
+static void a_text_that_ends_inside_a_line_was_cut(void **state)
+{
+	static const char *const ends[] = {
+		"      ", "m", "md1 : act", "unused dev", "      [=", "bit", "\tresync", "12"};
+	char cut[512];
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < sizeof(ends) / sizeof(ends[0]); i++) {
+		snprintf(cut, sizeof(cut),
+			HEAD "md2 : active raid1 a[0] b[1]\n      1000 blocks [2/2] [UU]\n%s%s",
+			i ? "\n" : "", ends[i]);
+		if (format_of(cut) != MDSTAT_UNPARSEABLE)
+			fail_msg("'%s' reads as whole", ends[i]);
+	}
 }
 
 static void a_text_that_says_an_array_twice_is_not_believed(void **state)
@@ -548,6 +568,7 @@ int main(void)
 		cmocka_unit_test(a_line_that_is_not_the_kernels_takes_trust_away),
 		cmocka_unit_test(what_surrounds_the_text_changes_nothing),
 		cmocka_unit_test(no_reading_is_never_no_arrays),
+		cmocka_unit_test(a_text_that_ends_inside_a_line_was_cut),
 		cmocka_unit_test(a_text_that_says_an_array_twice_is_not_believed),
 		cmocka_unit_test(a_text_cut_anywhere_says_nothing_false),
 		cmocka_unit_test(large_boxes_fit_and_larger_are_refused),

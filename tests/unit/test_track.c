@@ -402,6 +402,10 @@ static void a_failed_look_says_why_and_keeps_the_facts(void **state)
 		{"Personalities : [raid1]\nmd2 : active raid1 a[0] b[1]\n      5 blocks [2/2] "
 		 "[UU]\n      \n",
 			"the text of /proc/mdstat was cut"},
+		{"Personalities : [raid1]\nmd2 : active raid1 a[0] b[1]\n      5 blocks [2/2] "
+		 "[UU]\n      \nmd3: garbled\n"
+		 "unused devices: <none>\n",
+			"/proc/mdstat holds lines that are not the kernel's"},
 		{"mdState=STARTED\n", "Unraid is not supported: its driver is not Linux md"},
 		{"sh: cat: not found\n", "the text is not /proc/mdstat"},
 	};
