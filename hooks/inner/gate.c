@@ -14,7 +14,8 @@
 /* A look at a NAS may take 5 s before the gate answers. */
 #define ASK_MS (8 * MS_SECOND)
 #define REPORT_MS (2 * MS_SECOND)
-/* Once that time is used up, what only tells does not wait for a gate that hangs. */
+/* Once that time is used up, or the job was aborted, what only tells does not wait for a gate that
+ * hangs. */
 #define REPORT_SPENT_MS 300
 #define WITHDRAW_MS 400
 /* pvescheduler writes the state file just after it started the worker. */
@@ -172,7 +173,9 @@ void gate_report(struct hook *hook, const char *phase)
 		.target = hook->target,
 	};
 
-	link.deadline_ms = hook->note.outage_ms >= OUTAGE_IN_JOB_MS ? REPORT_SPENT_MS : REPORT_MS;
+	link.deadline_ms = REPORT_MS;
+	if (hook->hurry || hook->note.outage_ms >= OUTAGE_IN_JOB_MS)
+		link.deadline_ms = REPORT_SPENT_MS;
 	/* A gate that is not there has been told of in job-init; the job goes on without it. */
 	if (client_report(&link, &report, &err) || err.kind != ERR_TIMEOUT)
 		return;

@@ -40,6 +40,7 @@ struct hook {
 	struct pollfd wake[WAKE_N];
 	const char *root; /* "" or, in tests, the folder that stands for / */
 	struct job_note note;
+	bool hurry; /* the job was aborted: SIGKILL comes 5 s after SIGTERM */
 };
 
 /* What became of a part of a phase. */

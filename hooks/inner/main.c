@@ -157,7 +157,8 @@ static enum part inside_job(struct hook *hook, int *ret_status)
 	enum part part;
 
 	memory_note_load(hook);
-	if (memory_was_aborted(hook)) {
+	hook->hurry = memory_was_aborted(hook);
+	if (hook->hurry) {
 		hook_say(hook, "this job was aborted: %s fails", hook->phase);
 		return PART_FAILS;
 	}
@@ -173,6 +174,7 @@ static enum part inside_job(struct hook *hook, int *ret_status)
 static enum part other_phase(struct hook *hook, int *ret_status)
 {
 	memory_note_load(hook);
+	hook->hurry = memory_was_aborted(hook);
 	if (hook->storage)
 		gate_report(hook, hook->phase);
 	if (is_phase(hook, "job-end") || is_phase(hook, "job-abort"))

@@ -168,13 +168,20 @@ struct session_step session_answered(
 	return step;
 }
 
+/* Whether a hold's end, and what comes then, is known without the gate. */
+static bool has_own_end(const struct session *session)
+{
+	return session->answer.act == VERDICT_HOLD && session->ends_ms.known &&
+		(session->then == VERDICT_ALLOW || session->then == VERDICT_THROTTLE ||
+			session->then == VERDICT_DENY);
+}
+
 /* What a failed call, or a pause without a gate, leads to. */
 static struct session_step without_gate(struct session *session, int64_t boot_ms)
 {
 	int64_t waited = boot_ms - session->outage_ms.v, pause;
 
-	if (session->answer.act == VERDICT_HOLD && session->ends_ms.known &&
-		boot_ms >= session->ends_ms.v && session->then)
+	if (has_own_end(session) && boot_ms >= session->ends_ms.v)
 		return ended(session, SESSION_END_HOLD_OVER, session->then, boot_ms);
 	if (left_ms(session, boot_ms) <= 0)
 		return ended(session, SESSION_END_GAVE_UP, VERDICT_HOLD, boot_ms);
@@ -184,7 +191,7 @@ static struct session_step without_gate(struct session *session, int64_t boot_ms
 	session->pause_ms = pause;
 	pause = least(pause, session->conf.wait_for_gate_ms - waited);
 	pause = least(pause, left_ms(session, boot_ms));
-	if (session->answer.act == VERDICT_HOLD && session->ends_ms.known && session->then)
+	if (has_own_end(session))
 		pause = least(pause, session->ends_ms.v - boot_ms);
 	return (struct session_step){.next = SESSION_PAUSE, .pause_ms = pause};
 }

@@ -129,7 +129,11 @@ STOREID=nas call job-init
 ok 'a setting that is not understood is said' logged 'WARNING: if_gate_down in .* is not understood, taken as allow'
 ok 'and is allow' status_is 0
 
-libs=$(ldd "$real" | grep -cvE 'linux-vdso|libc\.so|ld-linux|libasan|libubsan|libm\.|libgcc_s|libdl|librt|libpthread')
-ok 'the parent needs libc only' test "$libs" -eq 0
+if ldd "$real" | grep -qE 'libasan|libclang_rt'; then
+	skip 'the parent needs libc only' 'built with a sanitizer'
+else
+	libs=$(ldd "$real" | grep -cvE 'linux-vdso|libc\.so|ld-linux')
+	ok 'the parent needs libc only' test "$libs" -eq 0
+fi
 
 done_testing

@@ -227,6 +227,14 @@ static void a_hold_whose_end_is_not_known_waits_for_the_gate_only(void **state)
 	session_answered(&s, &answer, T0);
 	step = fail_on(&s, ERR_GONE, T0, T0 + MS_DAY, &end);
 	assert_int_equal(step.end, SESSION_END_NO_GATE);
+	/* Nor does an end help after which only the gate would know. */
+	answer.ends_in_ms = OPT(MS_MINUTE);
+	answer.then = VERDICT_NONE;
+	session_start(&s, &deny_conf, 0, T0);
+	session_answered(&s, &answer, T0);
+	step = fail_on(&s, ERR_GONE, T0, T0 + MS_DAY, &end);
+	assert_int_equal(step.end, SESSION_END_NO_GATE);
+	assert_int_equal(end, T0 + 15 * MS_MINUTE);
 }
 
 static void a_gate_that_refuses_us_is_not_waited_for(void **state)
