@@ -211,9 +211,12 @@ static bool set_windows(
 	struct schema_windows windows = {0};
 	struct window *copy;
 
-	if (n > 0)
+	if (n > 0) {
 		windows.list = calloc(n, sizeof(*windows.list));
-	for (i = 0; i < n && windows.list; i++) {
+		if (!windows.list)
+			return node_error(value, errors, "there is no memory left");
+	}
+	for (i = 0; i < n; i++) {
 		struct node one = list ? node_at(value, i) : value;
 		struct err err = {0};
 
@@ -224,7 +227,7 @@ static bool set_windows(
 		else if (!window_parse(node_text(one), &windows.list[i], &err))
 			good = node_error(one, errors, "%s: %s", key->name, err.text);
 	}
-	windows.n = windows.list ? n : 0;
+	windows.n = n;
 	if (!good) {
 		free(windows.list);
 		return false;
@@ -232,6 +235,8 @@ static bool set_windows(
 	memcpy(&copy, field_of(key, base), sizeof(copy));
 	free(copy);
 	memcpy(field_of(key, base), &windows, sizeof(windows));
+	/* The list belongs to what `base` is part of. */
+	// cppcheck-suppress memleak
 	return true;
 }
 
