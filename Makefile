@@ -71,7 +71,12 @@ $(B)/rebuildgate-vzdump-inner: $(call obj,$(HOOK_SRC)) $(B)/librebuildgate.a
 $(B)/rebuildgate-vzdump: $(call obj,hooks/vzdump.c)
 	$(CC) $(ALL_LDFLAGS) -o $@ $^
 
-$(B)/unit/%: $(B)/tests/unit/%.o $(B)/librebuildgate.a
+# What unit tests may reach besides the library: the daemon's and the inner hook's modules, without their mains.
+$(B)/libparts.a: $(call obj,$(filter-out %/main.c,$(GATE_SRC) $(HOOK_SRC)))
+	@rm -f $@
+	ar rcs $@ $^
+
+$(B)/unit/%: $(B)/tests/unit/%.o $(B)/libparts.a $(B)/librebuildgate.a
 	@mkdir -p $(@D)
 	$(CC) $(ALL_LDFLAGS) -o $@ $^ -lcmocka $(PKG_LIBS)
 
