@@ -97,7 +97,7 @@ static int64_t interval(const struct watch *watch)
 
 void watch_replan(struct watch *watch)
 {
-	if (watch->looking)
+	if (watch->looking || !watch->asked_ms) /* the first look has its own time */
 		return;
 	watch->next_ms = watch->asked_ms + interval(watch);
 	timer_at(&watch->due, watch->next_ms);

@@ -96,7 +96,7 @@ ok 'and its ticket is over' ticket_gone "$T3"
 gate_kill KILL
 rm "$SCRATCH/small/db/ballast"
 gate_start
-ok 'what waited aside outlives a sudden death' wait_for 20 test "$(query "SELECT count(*) FROM decisions WHERE ticket = $T3")" -ge 1
+ok 'what waited aside outlives a sudden death' wait_for 20 eval 'test "$(query "SELECT count(*) FROM decisions WHERE ticket = $T3")" -ge 1'
 ok 'in the order of asking' test "$(query 'SELECT count(*) FROM decisions a JOIN decisions b ON a.id < b.id AND a.time_utc_ms > b.time_utc_ms')" = 0
 
 # --- unwritable at the start ---------------------------------------------------------------------------
