@@ -88,9 +88,9 @@ static void report_text(const struct out *out, const json_t *value, struct buf *
 	if (out_int_of(value, "faults").v)
 		findings_text(value, buf);
 	else
-		buf_addf(buf, "intact: %lld decisions, %lld policies\n",
+		buf_addf(buf, "intact: %lld decision%s\n",
 			(long long)out_int_of(value, "decisions").v,
-			(long long)out_int_of(value, "policies").v);
+			out_int_of(value, "decisions").v == 1 ? "" : "s");
 	if (pruned.v)
 		buf_addf(buf, "%lld older decisions were let go by retention, in %lld segments\n",
 			(long long)pruned.v, (long long)out_int_of(value, "segments").v);
