@@ -56,7 +56,7 @@ $(B)/%.o: %.c
 
 $(B)/librebuildgate.a: $(call obj,$(LIB_SRC))
 	@rm -f $@
-	ar rcs $@ $^
+	ar qcs $@ $^
 
 $(B)/rebuildgated: $(call obj,$(GATE_SRC)) $(B)/librebuildgate.a
 	$(CC) $(ALL_LDFLAGS) -o $@ $^ $(PKG_LIBS)
@@ -74,7 +74,7 @@ $(B)/rebuildgate-vzdump: $(call obj,hooks/vzdump.c)
 # What unit tests may reach besides the library: the daemon's and the inner hook's modules, without their mains.
 $(B)/libparts.a: $(call obj,$(filter-out %/main.c,$(GATE_SRC) $(HOOK_SRC)))
 	@rm -f $@
-	ar rcs $@ $^
+	ar qcs $@ $^
 
 $(B)/unit/%: $(B)/tests/unit/%.o $(B)/libparts.a $(B)/librebuildgate.a
 	@mkdir -p $(@D)
