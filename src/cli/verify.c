@@ -2,6 +2,7 @@
 /* `log verify`: the proof that no decision was altered, read from the database itself. */
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "cli/cli.h"
@@ -106,6 +107,12 @@ static void report_text(const struct out *out, const json_t *value, struct buf *
 		(long long)out_int_of(value, "head_id").v);
 }
 
+static bool is_hash(const char *text)
+{
+	return strlen(text) == STORE_HASH_TEXT - 1 &&
+		strspn(text, "0123456789abcdefABCDEF") == STORE_HASH_TEXT - 1;
+}
+
 static bool verify(
 	const char *database, const char *anchor, struct store_report *report, struct err *err)
 {
@@ -141,6 +148,9 @@ int cli_log_verify(int argc, char **argv)
 	} else if (n) {
 		code = cli_fail(VERB, CLI_USAGE,
 			"takes only --database FILE, --head HASH and --output-format");
+	} else if (anchor && !is_hash(anchor)) {
+		code = cli_fail(
+			VERB, CLI_USAGE, "--head takes the 64 hexadecimal digits of a head");
 	} else if (!verify(database, anchor, report, &err)) {
 		code = cli_fail(VERB, CLI_FAILED, err.text);
 	} else {

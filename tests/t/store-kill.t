@@ -59,8 +59,7 @@ for ((round = 0; round < KILLS; round++)); do
 		break
 	fi
 	sleep "0.0$((RANDOM % 100))"
-	kill -KILL "$PID"
-	wait "$PID" 2>/dev/null
+	{ kill -KILL "$PID" && wait "$PID"; } 2>/dev/null
 	PID=
 	cat "$DIR/round" >>"$DIR/ids" # each id is one write(2) of a whole line
 	answered=$((answered + $(wc -l <"$DIR/round")))

@@ -3,16 +3,19 @@
  * Writes decisions into a record as the daemon does, to be killed while it does so; and looks
  * afterwards whether all that it had answered is there.
  *
- *   store-writer write DB COUNT [POLICY]  commits decisions, each decided by POLICY (a file; none:
- *                                         the shipped defaults), prints each id once its commit has
- *                                         returned; now and then it locks the database itself, so
- *                                         that batches go through the spill, lets old rows go, and
- *                                         has a ticket and a policy in the batch
- *   store-writer fill DB COUNT            COUNT decisions in large batches over three years, many
- *                                         storages, guests, nodes and rules
- *   store-writer check DB IDS             whether each id of the file IDS is in the record (or
- * older than its first row); takes in what the spill holds store-writer bench DB times of filtered
- * pages and of stats
+ * write DB COUNT [POLICY]: commits decisions, each decided by POLICY (a file; none: the shipped
+ * defaults), and prints each id once its commit has returned; now and then it locks the database
+ * itself, so that batches go through the spill, lets old rows go, and has a ticket and a policy in
+ * the batch.
+ *
+ * fill DB COUNT [POLICY]: COUNT decisions in large batches, over many storages, guests and nodes.
+ *
+ * check DB IDS: whether each id of the file IDS is in the record (or older than its first row);
+ * takes in what the spill holds.
+ *
+ * sql DB SQL: what somebody with the sqlite3 shell may do to the file.
+ *
+ * bench DB: times of filtered pages and of stats.
  */
 #include <sqlite3.h>
 #include <stdio.h>
@@ -258,6 +261,19 @@ static void check(struct writer *writer, const char *file)
 		exit(1);
 }
 
+static void run_sql(const char *path, const char *sql)
+{
+	char *message = NULL;
+	sqlite3 *db = NULL;
+
+	if (sqlite3_open(path, &db) != SQLITE_OK ||
+		sqlite3_exec(db, sql, NULL, NULL, &message) != SQLITE_OK) {
+		fprintf(stderr, "store-writer: %s\n", message ? message : sqlite3_errmsg(db));
+		exit(1);
+	}
+	sqlite3_close(db);
+}
+
 /* ---- bench ---- */
 
 static bool count(void *data, const struct store_row *row)
@@ -340,6 +356,8 @@ int main(int argc, char **argv)
 			fill(writer, (int64_t)n);
 	} else if (argc > 3 && strcmp(argv[1], "check") == 0) {
 		check(writer, argv[3]);
+	} else if (argc > 3 && strcmp(argv[1], "sql") == 0) {
+		run_sql(writer->path, argv[3]);
 	} else if (strcmp(argv[1], "bench") == 0) {
 		bench(writer->path);
 	} else {
