@@ -270,7 +270,7 @@ static bool queue_applies(const struct deciding *d)
 		(d->in->ticket.was_held || queue->ahead > 0 || queue->backlog > 0);
 }
 
-static void queue(struct deciding *d)
+static void wait_in_queue(struct deciding *d)
 {
 	static void (*const waits[])(const struct deciding *d, struct queueing *q) = {
 		wait_settle, wait_node, wait_window, wait_behind, wait_slot, wait_interval};
@@ -365,7 +365,7 @@ void hold_step(struct deciding *d)
 	else if (ret->base_holds)
 		hold(d);
 	else if (queue_applies(d))
-		queue(d);
+		wait_in_queue(d);
 	else
 		trace_add(d->trace, 7, "nothing to wait for");
 	if (d->trace && (d->trace->n == before || ret->step == 7))
