@@ -59,6 +59,11 @@ void hook_conf_defaults(struct hook_conf *ret)
 	schema_defaults(&keys_hook, ret);
 }
 
+void hook_conf_document(struct buf *ret)
+{
+	schema_document(&keys_hook, ret);
+}
+
 bool hook_conf_load(const char *file, struct hook_conf *ret, struct conf_errors *errors)
 {
 	struct schema_part part = {&keys_hook, ret, 0};

@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/buf.h"
 #include "conf/errors.h"
 #include "core/policy.h"
 
@@ -30,5 +31,8 @@ void hook_conf_defaults(struct hook_conf *ret);
  * could be read and the default for everything else, so that the caller may go on with it and say
  * so. */
 bool hook_conf_load(const char *file, struct hook_conf *ret, struct conf_errors *errors);
+
+/* Appends the table of all settings as Markdown, as it stands in packaging/conf/README.md. */
+void hook_conf_document(struct buf *ret);
 
 #endif

@@ -13,7 +13,7 @@ extern const struct schema keys_notify;  /* struct notify_settings */
 extern const struct schema keys_webhook; /* struct webhook_settings */
 extern const struct schema keys_smtp;    /* struct smtp_settings */
 
-/* Appends the tables of all defaults as Markdown. */
+/* Appends the tables of all settings as Markdown, as they stand in packaging/conf/README.md. */
 void keys_daemon_document(struct buf *ret);
 
 #endif

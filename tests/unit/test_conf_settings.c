@@ -3,6 +3,7 @@
 
 #include "conf/hook_conf.h"
 #include "conf/settings.h"
+#include "conf/settings_keys.h"
 
 static struct settings *loads(struct room *room, const char *text)
 {
@@ -314,6 +315,27 @@ static void the_samples_load(void **state)
 	sample(*state, "packaging/conf/hook.conf", false);
 }
 
+/* The tables stand in the text as the schemas say them. */
+static void the_documents_tables_are_the_schemas(void **state)
+{
+	struct buf text = {0}, daemon = {0}, hook = {0};
+	FILE *from = fopen("packaging/conf/README.md", "r");
+	char line[1024];
+
+	(void)state;
+	assert_non_null(from);
+	while (fgets(line, sizeof(line), from))
+		buf_adds(&text, line);
+	fclose(from);
+	keys_daemon_document(&daemon);
+	hook_conf_document(&hook);
+	assert_non_null(strstr(buf_str(&text), buf_str(&daemon)));
+	assert_non_null(strstr(buf_str(&text), buf_str(&hook)));
+	buf_release(&text);
+	buf_release(&daemon);
+	buf_release(&hook);
+}
+
 #define IN_ROOM(test) cmocka_unit_test_setup_teardown(test, room_open, room_close)
 
 int main(void)
@@ -330,6 +352,7 @@ int main(void)
 		IN_ROOM(the_hooks_file_is_read),
 		IN_ROOM(a_bad_hooks_file_keeps_what_is_good),
 		IN_ROOM(the_samples_load),
+		cmocka_unit_test(the_documents_tables_are_the_schemas),
 	};
 
 	return cmocka_run_group_tests_name("conf_settings", tests, NULL, NULL);
