@@ -139,7 +139,7 @@ static const struct schema_key daemon_keys[] = {
 	{.name = "silence",
 		.type = SCHEMA_SPAN,
 		AT(settings, silence_ms),
-		.min = 10 * MS_SECOND,
+		.min = MS_SECOND,
 		.max = MS_DAY,
 		.shipped = "90s",
 		.help = "a held job that has not asked for so long is taken as gone"},
