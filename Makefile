@@ -94,7 +94,7 @@ clean: ## remove build/
 help: ## this list
 	@sed -n 's/^\([a-z][a-z-]*\):.*## \(.*\)/\1\t\2/p' $(MAKEFILE_LIST) | sort | awk -F'\t' '{printf "  make %-16s %s\n", $$1, $$2}'
 
--include $(shell find $(B) -name '*.d' 2>/dev/null)
+-include $(shell find $(B) -path '*/trixie' -prune -o -type f -name '*.d' -print 2>/dev/null)
 
 .PHONY: check check-rig check-trixie lint cover fuzz bench bench-rebuild demo deps
 check: ## everything that needs no virtual machine: lint, unit, fuzz corpus, simulation, the real programs
