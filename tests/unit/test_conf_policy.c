@@ -324,6 +324,70 @@ static void blind_lasts_a_minute_unless_said(void **state)
 	assert_int_equal(world->in.now.boot_ms - world->in.facts.blind_since_ms.v, MS_MINUTE);
 }
 
+static void a_job_held_blindly_remembers_since_when(void **state)
+{
+	struct world *world = *state;
+
+	give(world, "sensor", "stale");
+	give(world, "blind_for", "20min");
+	give(world, "held_for", "10min");
+	finish(world);
+	assert_int_equal(world->in.facts.sensor, SENSOR_STALE);
+	assert_int_equal(world->in.ticket.hold_step, 4);
+	assert_int_equal(world->in.ticket.hold_blind_ms.v, 20 * MS_MINUTE);
+}
+
+static void a_nas_never_seen_has_no_arrays(void **state)
+{
+	struct world *world = *state;
+
+	give(world, "sensor", "never");
+	finish(world);
+	assert_int_equal(world->in.facts.n_arrays, 0);
+	assert_false(world->in.facts.read_at_ms.known);
+}
+
+static void in_its_own_phase_a_guest_is_the_guest(void **state)
+{
+	struct world *world = *state;
+
+	give(world, "phase", "backup-start");
+	give(world, "guest", "101");
+	finish(world);
+	assert_int_equal(world->in.request.guest, 101);
+	assert_int_equal(world->in.request.n_guests, 0);
+}
+
+static void a_rule_that_is_not_there_holds_nothing(void **state)
+{
+	struct world *world = *state;
+	struct err err = {0};
+
+	give(world, "held_by", "nobody");
+	assert_false(given_finish(&world->given, world->policy, &err));
+	assert_non_null(strstr(err.text, "no rule 'nobody'"));
+}
+
+static void a_policy_is_loaded_from_its_file(void **state)
+{
+	struct room *room = *state;
+	struct conf_errors errors = {0};
+	struct policy *policy = NULL;
+
+	room_file(room, "sub/inc.conf", "{ name = \"r\"; verdict = \"hold\"; }");
+	room_file(room, "main.conf", "rules = (\n@include \"sub/inc.conf\"\n);");
+	conf_policy_load(room->path, &policy, &errors);
+	errors_none(&errors);
+	assert_non_null(policy);
+	assert_string_equal(policy_rule(policy, "r")->name, "r");
+	conf_policy_free(policy);
+	room_file(room, "sub/inc.conf", "{ name = \"r\"; verdict = \"hodl\"; }");
+	snprintf(room->path, sizeof(room->path), "%s/main.conf", room->folder);
+	assert_false(conf_policy_load(room->path, &policy, &errors));
+	assert_null(policy);
+	errors_have(&errors, "sub/inc.conf:1: verdict cannot be \"hodl\"");
+}
+
 static void times_and_guests_are_understood(void **state)
 {
 	struct world *world = *state;
@@ -362,6 +426,16 @@ int main(void)
 			a_held_job_is_held_by_what_would_hold_it, world_open, world_close),
 		cmocka_unit_test_setup_teardown(
 			blind_lasts_a_minute_unless_said, world_open, world_close),
+		cmocka_unit_test_setup_teardown(
+			a_job_held_blindly_remembers_since_when, world_open, world_close),
+		cmocka_unit_test_setup_teardown(
+			a_nas_never_seen_has_no_arrays, world_open, world_close),
+		cmocka_unit_test_setup_teardown(
+			in_its_own_phase_a_guest_is_the_guest, world_open, world_close),
+		cmocka_unit_test_setup_teardown(
+			a_rule_that_is_not_there_holds_nothing, world_open, world_close),
+		cmocka_unit_test_setup_teardown(
+			a_policy_is_loaded_from_its_file, room_open, room_close),
 		cmocka_unit_test_setup_teardown(
 			times_and_guests_are_understood, world_open, world_close),
 	};

@@ -38,15 +38,16 @@ static void each_value_has_its_type_and_line(void **state)
 
 static void texts_are_joined_and_escapes_undone(void **state)
 {
-	struct tree *tree = reads(
-		"a = \"one \" // between\n  \"two\"; b = \"q\\\"b\\\\x\\x41\"; c = \"\xc3\xbc\";");
+	struct tree *tree = reads("a = \"one \" // between\n  \"two\"; b = \"q\\\"b\\\\x\\x41\"; c "
+				  "= \"\xc3\xbc \xe2\x82\xac \xf0\x9f\x98\x80\";");
 	struct node root = tree_root(tree);
 
 	(void)state;
 	assert_string_equal(node_text(node_member(root, "a")), "one two");
 	assert_int_equal(node_line(node_member(root, "a")), 1);
 	assert_string_equal(node_text(node_member(root, "b")), "q\"b\\xA");
-	assert_string_equal(node_text(node_member(root, "c")), "\xc3\xbc");
+	assert_string_equal(
+		node_text(node_member(root, "c")), "\xc3\xbc \xe2\x82\xac \xf0\x9f\x98\x80");
 	tree_free(tree);
 }
 
@@ -123,6 +124,9 @@ static void each_slip_has_its_sentence(void **state)
 		{"a = 1;\nb = \"\xff\";", "t:2: a byte here (0xff) is not UTF-8"},
 		{"a = \"\xed\xa0\x80\";", "t:1: a byte here (0xed) is not UTF-8"},
 		{"a = \"\xc0\x80\";", "t:1: a byte here (0xc0) is not UTF-8"},
+		{"a = \"\xe0\x80\x80\";", "t:1: a byte here (0xe0) is not UTF-8"},
+		{"a = \"\xf4\x90\x80\x80\";", "t:1: a byte here (0xf4) is not UTF-8"},
+		{"a = \"\xf0\x9f\x98", "t:1: a byte here (0xf0) is not UTF-8"},
 		{"x @include \"y\"", "t:1: '@' cannot stand here"},
 		{"@inc \"y\"", "t:1: after '@' only '@include"},
 		{"@include y", "t:1: '@include' needs a file name in quotes"},
