@@ -44,78 +44,6 @@ bool desk_waits(const struct desk *desk, const char *nas)
 	return false;
 }
 
-void reply_fill(struct desk *desk, const struct ticket *ticket, struct reply *ret)
-{
-	struct card *card = card_of(desk, ticket->id);
-
-	memset(ret, 0, sizeof(*ret));
-	ret->ticket = ticket->id;
-	ret->decision_id = ticket->last_decision_id;
-	ret->decision = ticket->last;
-	ret->recorded = true;
-	ret->held_ms = ticket_held_ms(ticket, &desk->now);
-	ret->decided_boot_ms = ticket->decided_boot_ms;
-	snprintf(ret->nas, sizeof(ret->nas), "%s", ticket->nas);
-	snprintf(ret->released_by, sizeof(ret->released_by), "%s", ticket->release_by);
-	if (card) {
-		ret->news = card->told != card->decisions;
-		card->told = card->decisions;
-	}
-}
-
-/* The record did not take it: if_record_fails answers in the policy's place. */
-static void reply_unrecorded(struct desk *desk, struct reply *ret)
-{
-	enum verdict act = desk->gate->settings->if_record_fails;
-
-	ret->recorded = false;
-	ret->news = true;
-	ret->decision.act = act;
-	ret->decision.ends_in_ms = OPT_NONE;
-	snprintf(ret->unrecorded, sizeof(ret->unrecorded),
-		"The record cannot be written (%.160s): %s by if_record_fails",
-		desk->record_err.text[0] ? desk->record_err.text : "no reason known",
-		verdict_word(act));
-}
-
-/* From the effect: the ticket may have left the list. */
-static void reply_effect(struct desk *desk, const struct effect *effect, struct reply *ret)
-{
-	memset(ret, 0, sizeof(*ret));
-	ret->ticket = effect->ticket;
-	ret->decision_id = effect->decision_id;
-	ret->decision = effect->decision;
-	ret->recorded = true;
-	ret->news = true;
-	ret->held_ms = effect->held_ms;
-	ret->decided_boot_ms = desk->now.boot_ms;
-	snprintf(ret->nas, sizeof(ret->nas), "%s", effect->nas);
-	snprintf(ret->released_by, sizeof(ret->released_by), "%s", effect->released_by);
-}
-
-bool desk_news(struct desk *desk, int64_t ticket, struct reply *ret)
-{
-	const struct effect *decided = effect_of(desk, ticket, OUTCOME_DECIDED);
-	const struct effect *state = effect_of(desk, ticket, OUTCOME_STATE);
-	struct ticket *now = ticket_find(&desk->tickets, ticket);
-
-	if (!decided && !state)
-		return false;
-	if (now)
-		reply_fill(desk, now, ret);
-	else if (decided)
-		reply_effect(desk, decided, ret);
-	if (!now && !decided) {
-		memset(ret, 0, sizeof(*ret));
-		ret->ticket = ticket;
-		ret->over = true;
-		snprintf(ret->why, sizeof(ret->why), "%s", state->why);
-	}
-	if (decided && !desk_recorded(desk))
-		reply_unrecorded(desk, ret);
-	return true;
-}
-
 /* No room for one more ticket: nothing can be recorded for it. */
 static void reply_full(struct desk *desk, const struct ticket *ask, struct reply *ret)
 {
@@ -399,57 +327,6 @@ void desk_remember(struct desk *desk)
 	step_after(desk);
 }
 
-static void restore_one(void *data, const struct ticket *ticket)
-{
-	struct desk *desk = data;
-
-	if (!ticket_restore(&desk->tickets, ticket))
-		log_err("T%lld cannot be taken up again: there is no room", (long long)ticket->id);
-}
-
-/* Those of this node whose process lived before its last start. */
-static void lose_old(struct desk *desk)
-{
-	const struct gate *gate = desk->gate;
-	struct ticket_run run;
-	size_t i = 0;
-
-	step_begin(desk, &run);
-	while (i < desk->tickets.n) {
-		const struct ticket *ticket = &desk->tickets.list[i];
-		const char *boot_id = ticket->worker.boot_id;
-
-		if (strcmp(ticket->request.node, gate->settings->node) == 0 && boot_id[0] &&
-			strcmp(boot_id, gate->boot_id) != 0)
-			ticket_lost(&run, ticket->id, "this machine has started anew");
-		else
-			i++;
-	}
-	step_commit(desk);
-	step_after(desk);
-}
-
-static bool restore(struct desk *desk, struct err *err)
-{
-	struct store *store = desk->gate->store;
-	struct moment now = clock_now();
-	size_t unreadable = 0, i;
-
-	if (!store_tickets_live(store, &now, restore_one, desk, &unreadable, err))
-		return false;
-	if (unreadable)
-		log_err("%zu live tickets in the record cannot be read and are left out",
-			unreadable);
-	if (desk->tickets.next_id < store_next_ticket(store))
-		desk->tickets.next_id = store_next_ticket(store);
-	lose_old(desk);
-	for (i = 0; i < desk->tickets.n; i++)
-		workers_watch(desk->gate->workers, &desk->tickets.list[i]);
-	if (desk->tickets.n)
-		log_notice("%zu live tickets are taken up again", desk->tickets.n);
-	return true;
-}
-
 bool desk_open(struct gate *gate, struct desk **ret, struct err *err)
 {
 	struct desk *desk = calloc(1, sizeof(*desk));
@@ -464,11 +341,6 @@ bool desk_open(struct gate *gate, struct desk **ret, struct err *err)
 	free(desk);
 	*ret = NULL;
 	return false;
-}
-
-bool desk_restore(struct desk *desk, struct err *err)
-{
-	return restore(desk, err);
 }
 
 void desk_close(struct desk *desk)

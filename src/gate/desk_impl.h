@@ -72,6 +72,9 @@ const struct effect *effect_of(const struct desk *desk, int64_t ticket, enum out
 /* Fills the reply from the ticket's last decision; marks it as told. */
 void reply_fill(struct desk *desk, const struct ticket *ticket, struct reply *ret);
 
+/* The record did not take the decision: if_record_fails answers in the policy's place. */
+void reply_unrecorded(struct desk *desk, struct reply *ret);
+
 /* The live ticket of this id, unless it is another worker's; else that of the worker; or NULL. */
 struct ticket *desk_find(struct desk *desk, int64_t id, const struct worker *worker);
 

@@ -3,7 +3,6 @@
 #include "gate/gate.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -14,6 +13,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "client/worker.h"
 #include "gate/api.h"
 #include "gate/chores.h"
 #include "gate/desk.h"
@@ -109,13 +109,10 @@ static bool open_signals(struct gate *gate, struct err *err)
 
 static void read_boot_id(struct gate *gate)
 {
-	int fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
-	ssize_t n = fd >= 0 ? read(fd, gate->boot_id, sizeof(gate->boot_id) - 1) : -1;
+	struct worker self;
 
-	if (fd >= 0)
-		close(fd);
-	gate->boot_id[n > 0 ? n : 0] = '\0';
-	gate->boot_id[strcspn(gate->boot_id, "\n")] = '\0';
+	worker_of(getpid(), &self);
+	memcpy(gate->boot_id, self.boot_id, sizeof(gate->boot_id));
 }
 
 static void find_program(struct gate *gate)

@@ -230,7 +230,8 @@ static void on_connection(void *cls, struct MHD_Connection *connection, void **c
 	*context = conn;
 }
 
-static void on_mhd_log(void *cls, const char *fmt, va_list args)
+__attribute__((format(printf, 2, 0))) static void on_mhd_log(
+	void *cls, const char *fmt, va_list args)
 {
 	char text[256];
 

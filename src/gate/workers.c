@@ -2,7 +2,6 @@
 #include "gate/workers.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,10 +11,8 @@
 #include <unistd.h>
 
 #include "base/log.h"
-#include "base/units.h"
+#include "client/worker.h"
 #include "gate/timer.h"
-
-#define STAT_STARTTIME 22
 
 struct worker_watch {
 	struct workers *workers;
@@ -81,58 +78,21 @@ static void on_soon(void *data)
 	}
 }
 
-int64_t stat_start_ticks(const char *text)
-{
-	const char *at = strrchr(text, ')');
-	uint64_t value = 0;
-	size_t len;
-	int field = 2;
-
-	while (at && field < STAT_STARTTIME) {
-		at = strchr(at, ' ');
-		if (at)
-			at++;
-		field++;
-	}
-	if (!at)
-		return -1;
-	len = strspn(at, "0123456789");
-	if (!len || !digits_parse(at, len, INT64_MAX, &value))
-		return -1;
-	return (int64_t)value;
-}
-
-/* -1 where there is no such process, or it cannot be read. */
-static int64_t start_ticks_of(int64_t pid)
-{
-	char path[64], text[1024];
-	ssize_t n;
-	int fd;
-
-	snprintf(path, sizeof(path), "/proc/%lld/stat", (long long)pid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return -1;
-	n = read(fd, text, sizeof(text) - 1);
-	close(fd);
-	if (n <= 0)
-		return -1;
-	text[n] = '\0';
-	return stat_start_ticks(text);
-}
-
 /* The descriptor first, the check afterwards: what it then refers to is the process that was
- * checked. */
+ * checked. Where /proc does not show it (hidepid), it is taken on trust: the worst is that another
+ * process's end frees the slot. */
 static int open_worker(const struct worker *worker, bool *ret_gone)
 {
 	int fd = pidfd_open((pid_t)worker->pid, 0);
+	int64_t ticks;
 
 	*ret_gone = false;
 	if (fd < 0) {
 		*ret_gone = errno == ESRCH;
 		return -1;
 	}
-	if (start_ticks_of(worker->pid) == worker->start_ticks)
+	ticks = worker_start_ticks(worker->pid);
+	if (ticks == worker->start_ticks || ticks == 0)
 		return fd;
 	close(fd);
 	*ret_gone = true;

@@ -28,8 +28,4 @@ void workers_forget(struct workers *workers, int64_t ticket);
 
 size_t workers_count(const struct workers *workers);
 
-/* Field 22 of the text of /proc/PID/stat (proc(5); the command's name may hold blanks and
- * brackets), or -1. */
-int64_t stat_start_ticks(const char *text);
-
 #endif

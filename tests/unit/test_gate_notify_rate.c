@@ -8,7 +8,7 @@
 #include <cmocka.h>
 
 #include "base/moment.h"
-#include "gate/notify_rate.h"
+#include "gate/notify_rate.c"
 
 static void the_same_is_told_once_within_the_time(void **state)
 {
