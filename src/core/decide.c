@@ -144,7 +144,10 @@ static void take(struct deciding *d, int step, const struct found *found, enum r
 				       : "%sno data array was ever seen on %s",
 			found->name, d->in->mapping.nas);
 	}
-	reason_add(d->ret, code, "rule '%s': %s", found->rule->name, buf);
+	reason_add(d->ret, code,
+		code == REASON_BLIND_HOLD_GOES_ON ? "rule '%s' goes on, as last seen: %s"
+						  : "rule '%s': %s",
+		found->rule->name, buf);
 	note(d);
 }
 
@@ -175,7 +178,7 @@ static bool step_4(struct deciding *d)
 	rules_find(d, 4, &found);
 	if (found.verdict == VERDICT_HOLD && !found.rule->on_sensor) {
 		take(d, 4, &found, REASON_BLIND_HOLD_GOES_ON);
-		reason_add(d->ret, REASON_BLIND, "%s; that is what was known last", buf);
+		reason_add(d->ret, REASON_BLIND, "%s", buf);
 	} else {
 		blind(d);
 	}

@@ -175,9 +175,9 @@ void blind_sentence(struct text *text, const struct nas_facts *facts, const char
 	const char *word = nas_sensor_word(facts->sensor);
 	char shown[UNITS_TEXT_MAX];
 
-	text_add(text, "%s cannot be seen", nas);
+	text_add(text, "%s has not been seen", nas);
 	if (blind_ms->known)
-		text_add(text, " since %s", span_show(blind_ms->v, shown));
+		text_add(text, " for %s", span_show(blind_ms->v, shown));
 	text_add(text, " (%s", word ? word : "never");
 	if (facts->sensor_text[0])
 		text_add(text, ": %s", facts->sensor_text);

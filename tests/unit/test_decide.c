@@ -320,8 +320,12 @@ static void all_that_mattered_is_told(void **state)
 	decide_row(&(struct row){
 		.sensor = SENSOR_REFUSED, .blind = OPT(12 * MIN), .tweak = a_blind_sentence});
 	assert_true(reasons_tell(REASON_BLIND,
-		"nas1 cannot be seen since 12min (refused: connection refused): rule 'sensor'"));
+		"nas1 has not been seen for 12min (refused: connection refused): rule 'sensor'"));
 	assert_true(reasons_tell(REASON_NOTE, "look at the NAS"));
+	decide_row(&(struct row){.op = RECOVERY, .sensor = SENSOR_SILENT, .blind = OPT(MIN)});
+	assert_true(reasons_tell(REASON_BLIND_HOLD_GOES_ON,
+		"rule 'rebuild' goes on, as last seen: md2 on nas1 is in recovery"));
+	assert_true(reasons_tell(REASON_BLIND, "nas1 has not been seen for 1min (silent)"));
 	decide_row(&(struct row){.op = MD_OP_RESYNC});
 	assert_true(reasons_tell(REASON_NO_LEVER, "no lever is set up"));
 	decide_row(&(struct row){.op = RECOVERY, .phase = PHASE_JOB_START});
