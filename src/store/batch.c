@@ -9,7 +9,7 @@
 
 struct op_kind {
 	const char *name;
-	const char *sql[2]; /* the second may be NULL */
+	const char *sql[BATCH_SQL]; /* all but the first may be NULL */
 };
 
 /* The first is the decision: its chain is made here, not by the caller. */
@@ -19,9 +19,14 @@ static const struct op_kind kinds[] = {
 		 ":id, :time_utc_ms, :ticket, :client, :phase, :storage, :node, :nas, :array,"
 		 ":guest, :mode, :verdict, :would_be, :act, :step, :rule, :held_ms, :override,"
 		 "@policy, :upid, :job_id, :inputs, :decision, @prev, @hash)",
-			"INSERT INTO tally VALUES(:time_utc_ms / 3600000, coalesce(:nas, ''),"
-			"coalesce(:storage, ''), :verdict, coalesce(:rule, ''), 1)"
-			"ON CONFLICT DO UPDATE SET n = n + 1"}},
+			"INSERT INTO tally SELECT unit.column1, :time_utc_ms / unit.column1,"
+			" kind.column1, kind.column2, 1 FROM (VALUES(3600000), (86400000)) AS unit,"
+			" (VALUES('nas', :nas), ('storage', :storage), ('verdict', :verdict),"
+			" ('rule', :rule)) AS kind WHERE kind.column2 IS NOT NULL"
+			" ON CONFLICT DO UPDATE SET n = n + 1",
+			"INSERT INTO hours VALUES(:time_utc_ms / 3600000, :id, :id) ON CONFLICT DO"
+			" UPDATE SET first_id = min(first_id, excluded.first_id),"
+			" last_id = max(last_id, excluded.last_id)"}},
 	{"policy",
 		{"INSERT INTO policies(hash, time_utc_ms, text)"
 		 "VALUES(@hash, :time_utc_ms, :text) ON CONFLICT DO NOTHING",
@@ -39,12 +44,13 @@ static const struct op_kind kinds[] = {
 	{"event",
 		{"INSERT INTO ticket_events(ticket, time_utc_ms, before, after, why, held_ms)"
 		 "VALUES(:ticket, :time_utc_ms, :before, :after, :why, :held_ms)",
-			"INSERT INTO hold_tally SELECT :time_utc_ms / 3600000, coalesce(:nas, ''),"
-			"coalesce(:storage, ''), 1, :held_ms, :held_ms"
+			"INSERT INTO hold_tally SELECT unit.column1, :time_utc_ms / unit.column1, "
+			"1,"
+			" :held_ms, :held_ms FROM (VALUES(3600000), (86400000)) AS unit"
 			" WHERE :before = 'held' AND :after <> 'held'"
 			" ON CONFLICT DO UPDATE SET n = n + 1, held_ms = held_ms + "
 			"excluded.held_ms,"
-			"longest_ms = max(longest_ms, excluded.longest_ms)"}},
+			" longest_ms = max(longest_ms, excluded.longest_ms)"}},
 	{"guest",
 		{"INSERT INTO guests VALUES(:ticket, :guest, :guest_type, :mode, :hostname, "
 		 ":target,"
@@ -80,7 +86,7 @@ static const struct op_kind kinds[] = {
 			NULL}},
 };
 #define KINDS (sizeof(kinds) / sizeof(kinds[0]))
-_Static_assert(KINDS <= BATCH_STATEMENTS, "room for the statements of each kind");
+_Static_assert(KINDS <= BATCH_KINDS, "room for the statements of each kind");
 
 /* Names of the chain's columns, as the operation's members have them. */
 static const char *const chain_members[BATCH_CHAIN_N] = {"id", "time_utc_ms", "ticket", "client",
@@ -151,7 +157,7 @@ void batch_db_close(struct batch_db *rows)
 {
 	size_t i;
 
-	for (i = 0; i < 2 * KINDS; i++) {
+	for (i = 0; i < BATCH_SQL * KINDS; i++) {
 		sqlite3_finalize(rows->statements[i]);
 		rows->statements[i] = NULL;
 	}
@@ -310,8 +316,8 @@ static bool apply_one(struct batch_db *rows, json_t *op, struct err *err)
 		return err_set(err, ERR_INVALID, "a batch has an unknown row");
 	if (i == 0 && !link_row(rows, op, hash, err))
 		return false;
-	for (k = 0; k < 2 && kinds[i].sql[k]; k++) {
-		if (!run(rows, 2 * i + k, kinds[i].sql[k], op, err))
+	for (k = 0; k < BATCH_SQL && kinds[i].sql[k]; k++) {
+		if (!run(rows, BATCH_SQL * i + k, kinds[i].sql[k], op, err))
 			return false;
 	}
 	if (i == 0) {

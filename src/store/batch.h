@@ -27,15 +27,15 @@ struct batch {
 void batch_add(struct batch *batch, json_t *op);
 void batch_clear(struct batch *batch);
 
+#define BATCH_KINDS 16 /* of operations, at most */
+#define BATCH_SQL 3    /* statements of one, at most */
+
 /* A new operation to fill, or NULL. */
 json_t *batch_op(const char *name);
 
-#define BATCH_STATEMENTS 16 /* kinds of operations at most, two statements each */
-
-/* The database as batches see it: prepared statements and the chain's head. */
 struct batch_db {
 	sqlite3 *db;
-	sqlite3_stmt *statements[2 * BATCH_STATEMENTS];
+	sqlite3_stmt *statements[BATCH_SQL * BATCH_KINDS];
 	int64_t head_id; /* 0 = no decision yet */
 	unsigned char head[CHAIN_HASH_LEN];
 	struct buf scratch;

@@ -136,53 +136,34 @@ static void set_filter(sqlite3_stmt *stmt, const struct store_filter *filter)
 	set_int(stmt, ":ticket", filter->ticket);
 }
 
-static bool two_ints(struct store *store, const char *sql, const struct store_filter *filter,
-	int64_t *ret_a, int64_t *ret_b, struct err *err)
+/* The ids that there are, and, where the filter names a time, of the hours that it touches: the
+ * clock may have stepped, so ids need not rise with time. 0 and 0 where there are none. */
+static bool bounds(struct store *store, const struct store_filter *filter, int64_t *ret_lo,
+	int64_t *ret_hi, struct err *err)
 {
-	sqlite3_stmt *stmt = db_prepare(store->db, sql, err);
+	bool timed = filter->since_utc_ms.known || filter->until_utc_ms.known;
+	sqlite3_stmt *stmt = db_prepare(store->db,
+		timed ? "SELECT max(min(first_id), (SELECT min(id) FROM decisions)), max(last_id) "
+			"FROM hours"
+			" WHERE hour >= ? / 3600000 AND hour <= ? / 3600000"
+		      : "SELECT (SELECT min(id) FROM decisions), (SELECT max(id) FROM decisions)",
+		err);
 	bool good;
 
 	if (!stmt)
 		return false;
-	if (sqlite3_bind_parameter_count(stmt) == 2) {
+	if (timed) {
 		sqlite3_bind_int64(
-			stmt, 1, filter->since_utc_ms.known ? filter->since_utc_ms.v : INT64_MIN);
+			stmt, 1, filter->since_utc_ms.known ? filter->since_utc_ms.v : 0);
 		sqlite3_bind_int64(
 			stmt, 2, filter->until_utc_ms.known ? filter->until_utc_ms.v : INT64_MAX);
 	}
 	good = sqlite3_step(stmt) == SQLITE_ROW ||
 		db_err(err, store->db, "the decisions cannot be read");
-	*ret_a = sqlite3_column_int64(stmt, 0);
-	*ret_b = sqlite3_column_int64(stmt, 1);
+	*ret_lo = sqlite3_column_int64(stmt, 0);
+	*ret_hi = sqlite3_column_int64(stmt, 1);
 	sqlite3_finalize(stmt);
 	return good;
-}
-
-/* The ids between which all rows of the filter's time lie: the clock may have stepped, so ids need
- * not rise with time. */
-static bool bounds(struct store *store, const struct store_filter *filter, int64_t *ret_lo,
-	int64_t *ret_hi, struct err *err)
-{
-	int64_t first = 0, last = 0;
-
-	if (!two_ints(store,
-		    "SELECT (SELECT min(id) FROM decisions), (SELECT max(id) FROM decisions)",
-		    filter, ret_lo, ret_hi, err))
-		return false;
-	if (!filter->since_utc_ms.known && !filter->until_utc_ms.known)
-		return true;
-	if (!two_ints(store,
-		    "SELECT (SELECT min(time_utc_ms) FROM decisions),"
-		    "(SELECT max(time_utc_ms) FROM decisions)",
-		    filter, &first, &last, err))
-		return false;
-	if ((!filter->since_utc_ms.known || filter->since_utc_ms.v <= first) &&
-		(!filter->until_utc_ms.known || filter->until_utc_ms.v > last))
-		return true;
-	return two_ints(store,
-		"SELECT min(id), max(id) FROM decisions INDEXED BY decisions_time"
-		" WHERE time_utc_ms >= ? AND time_utc_ms < ?",
-		filter, ret_lo, ret_hi, err);
 }
 
 /* All rows of the ids `lo` to `hi`, as many as fit. */

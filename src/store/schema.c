@@ -48,7 +48,6 @@ static const char step_1_record[] =
 	"  decision TEXT NOT NULL,"
 	"  prev BLOB NOT NULL CHECK(length(prev) = 32),"
 	"  hash BLOB NOT NULL CHECK(length(hash) = 32)) STRICT;"
-	"CREATE INDEX decisions_time ON decisions(time_utc_ms);"
 	"CREATE INDEX decisions_storage ON decisions(storage);"
 	"CREATE INDEX decisions_nas ON decisions(nas);"
 	"CREATE INDEX decisions_node ON decisions(node);"
@@ -96,14 +95,17 @@ static const char step_1_record[] =
 	"  SELECT RAISE(ABORT, 'policies are never deleted');"
 	"END;"
 
+	/* Kept while rows are written, by UTC hour (unit 3600000) and day (86400000): counts for
+	 * `log stats`, and which ids an hour has, for pages by time. Not part of the chain. */
 	"CREATE TABLE tally("
-	"  hour INTEGER NOT NULL, nas TEXT NOT NULL, storage TEXT NOT NULL,"
-	"  verdict TEXT NOT NULL, rule TEXT NOT NULL, n INTEGER NOT NULL,"
-	"  PRIMARY KEY(hour, nas, storage, verdict, rule)) STRICT, WITHOUT ROWID;"
+	"  unit_ms INTEGER NOT NULL, at INTEGER NOT NULL, kind TEXT NOT NULL, name TEXT NOT NULL,"
+	"  n INTEGER NOT NULL, PRIMARY KEY(unit_ms, at, kind, name)) STRICT, WITHOUT ROWID;"
 	"CREATE TABLE hold_tally("
-	"  hour INTEGER NOT NULL, nas TEXT NOT NULL, storage TEXT NOT NULL, n INTEGER NOT NULL,"
+	"  unit_ms INTEGER NOT NULL, at INTEGER NOT NULL, n INTEGER NOT NULL,"
 	"  held_ms INTEGER NOT NULL, longest_ms INTEGER NOT NULL,"
-	"  PRIMARY KEY(hour, nas, storage)) STRICT, WITHOUT ROWID;"
+	"  PRIMARY KEY(unit_ms, at)) STRICT, WITHOUT ROWID;"
+	"CREATE TABLE hours("
+	"  hour INTEGER PRIMARY KEY, first_id INTEGER NOT NULL, last_id INTEGER NOT NULL) STRICT;"
 
 	"CREATE VIEW decision_log AS SELECT id,"
 	"  strftime('%Y-%m-%d %H:%M:%S', time_utc_ms / 1000, 'unixepoch') AS time_utc,"

@@ -185,6 +185,33 @@ static void stats_count_whole_hours(void **state)
 	json_decref(value);
 }
 
+static void stats_of_many_days_have_exact_ends(void **state)
+{
+	static const int hours[] = {0, 2, 3, 23, 24, 47, 48, 71, 72, 73, 74, 100};
+	struct room *room = *state;
+	int64_t day = T0 - T0 % MS_DAY, from, to;
+	size_t i, want;
+
+	room_open_store(room);
+	store_begin(room->store);
+	for (i = 0; i < sizeof(hours) / sizeof(hours[0]); i++)
+		room_put(room, day - T0 + hours[i] * MS_HOUR + 1, 0);
+	MUST(store_commit(room->store, &err_of_must) == STORE_RECORDED);
+	for (from = 0; from < 80; from++) {
+		for (to = from; to < 80; to++) {
+			json_t *value = NULL;
+
+			for (i = want = 0; i < sizeof(hours) / sizeof(hours[0]); i++)
+				want += hours[i] >= from && hours[i] < to;
+			MUST(store_stats(room->store, day + from * MS_HOUR, day + to * MS_HOUR,
+				&value, &err_of_must));
+			assert_int_equal(of(value, NULL, "decisions"), want);
+			assert_int_equal(of(value, "rules", "rebuild"), want);
+			json_decref(value);
+		}
+	}
+}
+
 static void stats_tell_how_long_jobs_were_held(void **state)
 {
 	struct room *room = *state;
@@ -226,6 +253,7 @@ int main(void)
 		ROOM_TEST(an_empty_record_has_an_empty_page),
 		ROOM_TEST(a_budget_cuts_a_page),
 		ROOM_TEST(stats_count_whole_hours),
+		ROOM_TEST(stats_of_many_days_have_exact_ends),
 		ROOM_TEST(stats_tell_how_long_jobs_were_held),
 	};
 
