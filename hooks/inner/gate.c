@@ -124,7 +124,7 @@ enum part gate_job_init(struct hook *hook)
 
 enum part gate_recheck(struct hook *hook)
 {
-	int64_t left_ms = OUTAGE_IN_JOB_MS - hook->note.outage_ms, asked_ms = clock_boot_ms();
+	int64_t left_ms = OUTAGE_IN_JOB_MS - hook->note.outage_ms;
 	struct gate_link link = link_to(hook);
 	struct ask ask = {0};
 	const struct asking asking = {&link, &ask, hook_say_line, on_ticket, hook};
@@ -141,9 +141,6 @@ enum part gate_recheck(struct hook *hook)
 	if (!asking_run(&asking, &session, &conf, &step))
 		return PART_ABORTED;
 	outage_ms = session_outage_ms(&session, clock_boot_ms());
-	/* The time of a call that failed counts as well: a gate that hangs. */
-	if (step.end != SESSION_END_GO && step.end != SESSION_END_DENIED)
-		outage_ms = clock_boot_ms() - asked_ms;
 	if (outage_ms > 0) {
 		hook->note.outage_ms += outage_ms;
 		memory_note_save(hook);

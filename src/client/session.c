@@ -61,10 +61,11 @@ static struct session_step ask(struct session *session, int64_t boot_ms)
 
 	wait = least(wait, left_ms(session, boot_ms));
 	session->asked_ms = boot_ms;
+	session->wait_ms = wait > 0 ? wait : 0;
 	return (struct session_step){.next = SESSION_ASK,
 		.ticket = session->ticket,
 		.held_ms = session_held_ms(session, boot_ms),
-		.wait_ms = wait > 0 ? wait : 0};
+		.wait_ms = session->wait_ms};
 }
 
 struct session_step session_start(
@@ -203,7 +204,9 @@ struct session_step session_failed(struct session *session, enum err_kind kind, 
 
 	session->failed = kind;
 	if (!session->outage_ms.known) {
-		session->outage_ms = OPT(boot_ms);
+		/* A call that timed out had no gate for as long as it waited beyond its own time.
+		 */
+		session->outage_ms = OPT(least(session->asked_ms + session->wait_ms, boot_ms));
 		say = SAY_GATE_AWAY;
 	}
 	step = without_gate(session, boot_ms);

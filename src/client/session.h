@@ -10,8 +10,8 @@
  * Without a gate: whoever asks waits `wait_for_gate_ms` for each outage, or until the hold's own
  * end as the gate last said it, whichever comes first; then `if_gate_down` decides, or what the
  * gate said would come at the hold's end. An outage begins with the first failed call after an
- * answer and ends with the next answer. A gate that refuses us (403, 400) is as good as none, and
- * waiting for it is of no use.
+ * answer (when that should have been answered) and ends with the next answer. A gate that refuses
+ * us (403, 400) is as good as none, and waiting for it is of no use.
  */
 #ifndef RG_CLIENT_SESSION_H
 #define RG_CLIENT_SESSION_H
@@ -68,6 +68,7 @@ struct session {
 	struct session_conf conf;
 	int64_t started_ms;
 	int64_t asked_ms;         /* when the last ask went out */
+	int64_t wait_ms;          /* what it was to wait there */
 	struct opt held_since_ms; /* boot time at which the hold began, as if without a break */
 	struct opt ends_ms;       /* boot time at which the hold ends */
 	enum verdict then;        /* what comes then */

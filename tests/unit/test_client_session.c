@@ -172,6 +172,28 @@ static void without_a_gate_it_waits_and_then_does_as_configured(void **state)
 	assert_int_equal(step.verdict, VERDICT_DENY);
 }
 
+static void an_outage_counts_from_when_an_answer_was_due(void **state)
+{
+	struct answer answer = held(17, 0, 8 * MS_HOUR);
+	struct session_step step;
+	struct session s;
+
+	(void)state;
+	/* The first question: at once. */
+	session_start(&s, &allow_conf, 0, T0);
+	session_failed(&s, ERR_TIMEOUT, T0 + 10 * MS_SECOND);
+	assert_int_equal(session_outage_ms(&s, T0 + 10 * MS_SECOND), 10 * MS_SECOND);
+	/* One that waits: after its time; but a closed connection is noticed at once. */
+	session_start(&s, &allow_conf, 0, T0);
+	step = session_answered(&s, &answer, T0);
+	session_failed(&s, ERR_TIMEOUT, T0 + step.wait_ms + 10 * MS_SECOND);
+	assert_int_equal(session_outage_ms(&s, T0 + step.wait_ms + 10 * MS_SECOND), 10 * MS_SECOND);
+	session_start(&s, &allow_conf, 0, T0);
+	session_answered(&s, &answer, T0);
+	session_failed(&s, ERR_GONE, T0 + 5 * MS_SECOND);
+	assert_int_equal(session_outage_ms(&s, T0 + 5 * MS_SECOND), 0);
+}
+
 static void each_outage_of_a_hold_has_its_own_time(void **state)
 {
 	struct answer answer = held(17, 0, 8 * MS_HOUR);
@@ -287,6 +309,7 @@ int main(void)
 		cmocka_unit_test(a_line_comes_with_news_and_else_every_half_hour),
 		cmocka_unit_test(a_gate_that_answers_at_once_is_not_asked_in_a_spin),
 		cmocka_unit_test(without_a_gate_it_waits_and_then_does_as_configured),
+		cmocka_unit_test(an_outage_counts_from_when_an_answer_was_due),
 		cmocka_unit_test(each_outage_of_a_hold_has_its_own_time),
 		cmocka_unit_test(the_holds_own_end_comes_before_the_wait_for_a_gate),
 		cmocka_unit_test(a_hold_whose_end_is_not_known_waits_for_the_gate_only),
