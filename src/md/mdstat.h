@@ -72,7 +72,7 @@ struct mdstat_array {
 	struct opt percent_x10;
 	struct opt done_kib;
 	struct opt total_kib;
-	struct opt speed_kib_s; /* may be nonsense: see facts on the kernel's average */
+	struct opt speed_kib_s; /* the kernel's mean over 30 s; nonsense at times */
 	struct opt finish_x10;  /* tenths of a minute, capped at INT64_MAX */
 	size_t first_member;    /* in mdstat.members */
 	size_t n_members;
