@@ -27,12 +27,13 @@ struct batch {
 void batch_add(struct batch *batch, json_t *op);
 void batch_clear(struct batch *batch);
 
-#define BATCH_KINDS 16 /* of operations, at most */
-#define BATCH_SQL 3    /* statements of one, at most */
-
 /* A new operation to fill, or NULL. */
 json_t *batch_op(const char *name);
 
+#define BATCH_KINDS 16 /* of operations, at most */
+#define BATCH_SQL 3    /* statements of one, at most */
+
+/* The database as batches see it: prepared statements and the chain's head. */
 struct batch_db {
 	sqlite3 *db;
 	sqlite3_stmt *statements[BATCH_SQL * BATCH_KINDS];

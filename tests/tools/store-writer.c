@@ -13,6 +13,9 @@
  * check DB IDS: whether each id of the file IDS is in the record (or older than its first row);
  * takes in what the spill holds.
  *
+ * full DB BALLAST [POLICY]: commits until the disk is full and batches go to the spill, some more,
+ * then removes the file BALLAST, heals and goes on.
+ *
  * sql DB SQL: what somebody with the sqlite3 shell may do to the file.
  *
  * bench DB: times of filtered pages and of stats.
@@ -185,6 +188,52 @@ static void write_all(struct writer *writer, int64_t count)
 	store_close(writer->store);
 }
 
+static enum store_where commit_next(struct writer *writer, int64_t n)
+{
+	enum store_where where;
+	struct err err = {0};
+
+	store_begin(writer->store);
+	put(writer, n);
+	where = store_commit(writer->store, &err);
+	if (where == STORE_LOST)
+		die("lost", &err);
+	return where;
+}
+
+static void until_full(struct writer *writer, const char *ballast)
+{
+	struct err err = {0};
+	int64_t n = 1, end;
+
+	open_store(writer);
+	store_begin(writer->store);
+	store_add_policy(writer->store, buf_str(&writer->policy_text), T0, writer->policy_hash);
+	while (commit_next(writer, n) == STORE_RECORDED) {
+		if (++n > 100000)
+			die("the disk is never full", NULL);
+	}
+	n++; /* the first one that was spilled */
+	for (end = n + 20; n < end; n++) {
+		if (commit_next(writer, n) != STORE_SPILLED)
+			die("written though the disk is full", NULL);
+	}
+	if (store_heal(writer->store, &err))
+		die("healed though the disk is full", NULL);
+	if (unlink(ballast) != 0)
+		die(ballast, NULL);
+	while (!store_heal(writer->store, &err)) {
+		if (err.kind != ERR_BUSY)
+			die("heal", &err);
+	}
+	for (end = n + 20; n < end; n++) {
+		if (commit_next(writer, n) != STORE_RECORDED)
+			die("not written though there is room", NULL);
+	}
+	store_close(writer->store);
+	printf("%lld\n", (long long)n);
+}
+
 static void fill(struct writer *writer, int64_t count)
 {
 	struct err err = {0};
@@ -354,6 +403,9 @@ int main(int argc, char **argv)
 			write_all(writer, (int64_t)n);
 		else
 			fill(writer, (int64_t)n);
+	} else if (argc > 3 && strcmp(argv[1], "full") == 0) {
+		load_policy(writer, argc > 4 ? argv[4] : NULL);
+		until_full(writer, argv[3]);
 	} else if (argc > 3 && strcmp(argv[1], "check") == 0) {
 		check(writer, argv[3]);
 	} else if (argc > 3 && strcmp(argv[1], "sql") == 0) {

@@ -458,6 +458,36 @@ static void an_unwritable_file_spills(void **state)
 	assert_int_equal(room_int(room, "SELECT count(*) FROM decisions"), 2);
 }
 
+static void run_reader(struct room *room)
+{
+	struct store_report report;
+	struct err err = {0};
+
+	if (getuid() == 0)
+		CHILD(setgid(65534) == 0 && setuid(65534) == 0);
+	CHILD(store_open_reader(room->db, &room->store, &err));
+	CHILD(store_verify(room->store, NULL, NULL, NULL, &report, &err));
+	CHILD(report.decisions == 2 && report.faults == 0);
+	store_begin(room->store);
+	CHILD(room_put(room, 9000, 0) == 0 || store_commit(room->store, &err) == STORE_LOST);
+}
+
+/* The daemon is down, and the folder is not ours: there is nowhere to put a -shm file. */
+static void a_reader_needs_no_right_to_write(void **state)
+{
+	struct room *room = *state;
+
+	room_open_store(room);
+	room_record(room, 2, 0);
+	room_close_store(room);
+	assert_int_equal(access(room->db, F_OK), 0);
+	assert_int_equal(chmod(room->folder, 0555), 0);
+	assert_int_equal(chmod(room->db, 0444), 0);
+	in_child(room, run_reader);
+	assert_int_equal(chmod(room->folder, 0700), 0);
+	room_verifies(room, 2);
+}
+
 static void a_removed_database_is_noticed_and_made_anew(void **state)
 {
 	struct room *room = *state;
@@ -577,6 +607,7 @@ int main(void)
 		ROOM_TEST(past_the_spill_a_batch_is_lost_with_its_id),
 		ROOM_TEST(a_full_disk_spills_and_heals),
 		ROOM_TEST(an_unwritable_file_spills),
+		ROOM_TEST(a_reader_needs_no_right_to_write),
 		ROOM_TEST(a_removed_database_is_noticed_and_made_anew),
 		ROOM_TEST(a_damaged_database_spills_until_it_is_replaced),
 		ROOM_TEST(without_database_and_marks_ids_come_later),
