@@ -61,8 +61,9 @@ static bool step_2(struct deciding *d)
 	const struct override *found = override_find(d->in);
 
 	if (!found) {
-		trace_add(d->trace, 2, "none of %zu overrides covers this request",
-			d->in->n_overrides);
+		trace_add(d->trace, 2, "%s",
+			d->in->n_overrides ? "no override in force covers this request"
+					   : "no override is in force");
 		return false;
 	}
 	settle(d, 2, found->verdict, NULL);
@@ -231,7 +232,7 @@ static void step_8(struct deciding *d)
 
 	ret->would_be = ret->verdict;
 	if (!observes) {
-		trace_add(d->trace, 8, "decides in earnest");
+		trace_add(d->trace, 8, "neither the gate nor the rule only observes");
 		return;
 	}
 	if (ret->verdict == VERDICT_ALLOW) {

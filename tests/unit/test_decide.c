@@ -359,7 +359,7 @@ static void the_trace_tells_what_each_step_saw(void **state)
 	(void)state;
 	decide_row(&(struct row){.op = MD_OP_RESYNC, .queue = {.ahead = 1}});
 	assert_true(trace_tells(1, "switched on"));
-	assert_true(trace_tells(2, "none of 0 overrides"));
+	assert_true(trace_tells(2, "no override is in force"));
 	assert_true(trace_tells(3, "'backup' is mapped to nas1"));
 	assert_true(trace_tells(4, "nas1 is seen"));
 	assert_true(trace_tells(
@@ -367,7 +367,7 @@ static void the_trace_tells_what_each_step_saw(void **state)
 	assert_true(trace_tells(5, "rule 'resync' matches md2: throttle"));
 	assert_true(trace_tells(7, "it waits 8h more at most, then throttle"));
 	assert_true(trace_tells(7, "1 held job for nas1 asked before"));
-	assert_true(trace_tells(8, "in earnest"));
+	assert_true(trace_tells(8, "only observes"));
 	decide_row(&(struct row){.o = {O(7, HOLD, .ticket = 0)}});
 	assert_true(trace_tells(7, "it waits 1h more at most, then as the rules say then"));
 }
