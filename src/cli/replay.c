@@ -25,6 +25,7 @@ struct replay {
 	char own_hash[STORE_HASH_TEXT];
 	struct inputs *in;
 	int64_t decisions, identical, undecided;
+	int64_t other_words; /* of the identical ones: other sentences in their reasons */
 	int64_t counts[VERDICTS][VERDICTS]; /* recorded verdict, then the other policy's */
 	json_t *rows;
 	bool failed; /* no memory */
@@ -128,16 +129,36 @@ static void note(struct replay *replay, const struct store_row *row, const struc
 	}
 }
 
-/* Whether the decision is the recorded one to the last letter. */
-static bool identical(
-	struct replay *replay, const struct store_row *row, const struct decision *again)
+static void drop_words(json_t *decision)
 {
-	json_t *value = wire_decision(again);
+	json_t *reason;
+	size_t i;
+
+	json_array_foreach(json_object_get(decision, "reasons"), i, reason)
+	{
+		json_object_del(reason, "text");
+	}
+}
+
+/* Whether the decision is the recorded one. The sentences of its reasons may differ: another
+ * release says the same in other words; *ret_words tells. */
+static bool identical(struct replay *replay, const struct store_row *row,
+	const struct decision *again, bool *ret_words)
+{
+	json_t *value = wire_decision(again), *recorded = NULL;
 	char *text = value ? json_text(value, 0) : NULL;
 	bool same = text && strcmp(text, row->decision) == 0;
 
 	replay->failed |= !text;
+	*ret_words = false;
+	if (text && !same) {
+		recorded = json_read(row->decision, strlen(row->decision), NULL);
+		drop_words(recorded);
+		drop_words(value);
+		same = *ret_words = recorded && json_equal(recorded, value);
+	}
 	free(text);
+	json_decref(recorded);
 	json_decref(value);
 	return same;
 }
@@ -148,7 +169,7 @@ static bool each_row(void *data, const struct store_row *row)
 	struct decision again;
 	struct err err = {0};
 	enum verdict recorded = verdict_parse(row->verdict);
-	bool same;
+	bool same, words = false;
 
 	replay->decisions++;
 	if (!decide_again(replay, row, &again, &err)) {
@@ -156,8 +177,9 @@ static bool each_row(void *data, const struct store_row *row)
 		note(replay, row, NULL, err.text);
 		return !replay->failed;
 	}
-	same = replay->other ? again.verdict == recorded : identical(replay, row, &again);
+	same = replay->other ? again.verdict == recorded : identical(replay, row, &again, &words);
 	replay->counts[recorded % VERDICTS][again.verdict % VERDICTS]++;
+	replay->other_words += words;
 	if (same)
 		replay->identical++;
 	else
@@ -201,6 +223,7 @@ static json_t *answer(const struct replay *replay, const char *file)
 	if (object && json_put_text(object, "policy", file) &&
 		json_put_int(object, "decisions", replay->decisions) &&
 		json_put_int(object, "identical", replay->identical) &&
+		json_put_int(object, "other_words", replay->other_words) &&
 		json_put_int(object, "different",
 			replay->decisions - replay->identical - replay->undecided) &&
 		json_put_int(object, "undecided", replay->undecided) &&
@@ -284,6 +307,11 @@ static void answer_text(const struct out *out, const json_t *value, struct buf *
 		buf_addf(buf, "%lld decisions, %lld identical\n",
 			(long long)out_int_of(value, "decisions").v,
 			(long long)out_int_of(value, "identical").v);
+	if (out_int_of(value, "other_words").v)
+		buf_addf(buf,
+			"%lld of them give their reasons in other words: another release decided "
+			"them\n",
+			(long long)out_int_of(value, "other_words").v);
 	if (un.v)
 		buf_addf(buf, "%lld could not be decided again\n", (long long)un.v);
 	if (*file && out_int_of(value, "decisions").v) {

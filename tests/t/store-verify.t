@@ -64,7 +64,7 @@ expect "no such database" 1 "no database '$DIR/none'" "$COMMAND" log verify --da
 expect "an operand too many" 2 'takes only' verify x
 
 expect "replay of all" 0 '^500 decisions, 500 identical$' replay
-expect "replay as JSON" 0 '"decisions":500,"identical":500,"different":0' replay --output-format json
+expect "replay as JSON" 0 '"decisions":500,"identical":500,"other_words":0,"different":0' replay --output-format json
 expect "another policy changes holds to throttles" 0 'hold +throttle +[1-9]' replay --policy policy/protect-backup.conf
 expect "and lists the rows" 0 'hold, step 5, .* throttle, step 5, ' replay --policy policy/protect-backup.conf
 expect "the same policy changes nothing" 0 ', 0 with another verdict' replay --policy policy/protect-rebuild.conf
@@ -78,6 +78,10 @@ expect "missing rows" 1 'decision 40 does not follow decision 29' spoilt log ver
 spoil "UPDATE decisions SET decision = replace(decision, 'hold', 'allow') WHERE id =
 	(SELECT min(id) FROM decisions WHERE verdict = 'hold')"
 expect "replay finds a decision that its policy did not make" 1 '500 decisions, 499 identical' spoilt replay
+spoil "UPDATE decisions SET decision = json_set(decision, '\$.reasons[0].text', 'because') WHERE id = 7"
+expect "other words are not another decision" 0 '1 of them give their reasons in other words' spoilt replay
+spoil "UPDATE decisions SET decision = json_set(decision, '\$.reasons[0].code', 'settle') WHERE id = 7"
+expect "another reason is" 1 '500 decisions, 499 identical' spoilt replay
 spoil "UPDATE decisions SET inputs = '{}' WHERE id = 5"
 expect "replay says what it cannot read" 1 'its inputs cannot be read' spoilt replay
 fresh
