@@ -141,7 +141,11 @@ static void pick_inputs(struct inputs *in)
 		.hold_step = (int)pick(6),
 		.hold_blind_ms = pick_opt()};
 	strcpy(in->ticket.hold_rule, pick(2) ? "rebuild" : "");
-	in->queue = (struct queue_view){pick(3), pick(3), pick(2), pick_opt(), pick(3)};
+	in->queue = (struct queue_view){.ahead = pick(3),
+		.running_nas = pick(3),
+		.running_node = pick(2),
+		.since_release_ms = pick_opt(),
+		.backlog = pick(3)};
 	in->n_overrides = (size_t)pick(4);
 	for (i = 0; i < in->n_overrides; i++)
 		pick_override(&in->overrides[i]);
@@ -187,6 +191,10 @@ static void inputs_decide_the_same_again(void **state)
 		if (!wire_inputs_read(value, back, &err))
 			fail_msg("%s", err.text);
 		json_decref(value);
+		assert_memory_equal(&in->queue, &back->queue, sizeof(in->queue));
+		assert_memory_equal(&in->ticket, &back->ticket, sizeof(in->ticket));
+		assert_memory_equal(&in->overrides, &back->overrides, sizeof(in->overrides));
+		assert_memory_equal(&in->now, &back->now, sizeof(in->now));
 		decide(&made.policy, back, &second, NULL);
 		same(&first, &second);
 		value = through_text(wire_decision(&first));
