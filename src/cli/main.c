@@ -40,7 +40,9 @@ static const struct verb {
 		"one decision: what each step saw, and why it stopped there"},
 	{"replay", cli_replay, "[--policy FILE] [--database FILE]",
 		"decide everything recorded again, or see what another policy changes"},
-	{"nas", cli_nas, "list | look NAME | trust NAME | forget NAME ARRAY",
+	{"nas", cli_nas,
+		"list | look NAME | authorized-key NAME [--mdstat-only] | trust NAME [--replace "
+		"--fingerprint F] | forget NAME ARRAY",
 		"the NAS and their host keys"},
 	{"policy", cli_policy,
 		"check FILE | show [FILE] | test FILE | try [FILE] --given 'FIELD=VALUE ...' | "

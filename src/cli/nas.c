@@ -147,13 +147,13 @@ int cli_nas(int argc, char **argv)
 		const char *name;
 		int (*run)(int argc, char **argv);
 	} verbs[] = {{"list", nas_list}, {"look", nas_look}, {"trust", cli_nas_trust},
-		{"forget", nas_forget}};
+		{"authorized-key", cli_nas_authorized_key}, {"forget", nas_forget}};
 	size_t i;
 
 	for (i = 0; argc > 1 && i < sizeof(verbs) / sizeof(verbs[0]); i++) {
 		if (strcmp(argv[1], verbs[i].name) == 0)
 			return verbs[i].run(argc - 1, argv + 1);
 	}
-	return cli_fail(
-		"nas", CLI_USAGE, "say one of list, look NAME, trust NAME, forget NAME ARRAY");
+	return cli_fail("nas", CLI_USAGE,
+		"say one of list, look NAME, authorized-key NAME, trust NAME, forget NAME ARRAY");
 }

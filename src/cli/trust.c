@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "cli/trust.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,6 +10,7 @@
 #include "base/clock.h"
 #include "cli/cli.h"
 #include "conf/settings.h"
+#include "md/look.h"
 #include "nas/trust.h"
 
 #define TRUST_DEADLINE_MS (15 * MS_SECOND)
@@ -112,4 +114,68 @@ int cli_nas_trust(int argc, char **argv)
 	printf("recorded in %s; the next look at %s uses it (at once: rebuildgate nas look %s)\n",
 		target.known_hosts, target.name, target.name);
 	return CLI_OK;
+}
+
+/* The public half of the NAS's key, one line without its end. */
+static bool public_key_read(const char *key_file, char *ret, size_t size, struct err *err)
+{
+	char path[NAS_PATH_MAX + 8];
+	bool done = false;
+	FILE *file;
+
+	snprintf(path, sizeof(path), "%s.pub", key_file);
+	file = fopen(path, "re");
+	if (!file)
+		return err_sys(err, errno,
+			"cannot read '%s' (ssh-keygen writes it beside the key; or: ssh-keygen -y "
+			"-f %s)",
+			path, key_file);
+	if (!fgets(ret, (int)size, file) || strncmp(ret, "ssh-", 4) != 0) {
+		err_set(err, ERR_INVALID, "'%s' is not the public half of an SSH key", path);
+		goto out;
+	}
+	ret[strcspn(ret, "\r\n")] = '\0';
+	done = true;
+out:
+	fclose(file);
+	return done;
+}
+
+/* command="..." as sshd(8) reads it: a quote inside is written with a backslash before it. */
+static void forced_command(const char *command, struct buf *buf)
+{
+	const char *p;
+
+	buf_adds(buf, "command=\"");
+	for (p = command; *p; p++)
+		buf_addf(buf, *p == '"' ? "\\%c" : "%c", *p);
+	buf_adds(buf, "\",restrict ");
+}
+
+int cli_nas_authorized_key(int argc, char **argv)
+{
+	const char *config = SETTINGS_FILE;
+	bool mdstat_only = false;
+	const struct cli_option options[] = {
+		{"--config", &config, NULL}, {"--mdstat-only", NULL, &mdstat_only}};
+	struct nas_target target;
+	struct buf line = {0};
+	char key[2048];
+	struct err err;
+	int n, code = CLI_OK;
+
+	if (!cli_options(argc, argv, options, 2, NULL, false, &n, &err))
+		return cli_fail_err("nas authorized-key", &err);
+	if (n != 1)
+		return cli_fail("nas authorized-key", CLI_USAGE,
+			"name one NAS: rebuildgate nas authorized-key NAME");
+	if (!target_find(config, argv[1], &target, &err) ||
+		!public_key_read(target.key_file, key, sizeof(key), &err))
+		return cli_fail_err("nas authorized-key", &err);
+	forced_command(mdstat_only ? "cat /proc/mdstat" : look_command(), &line);
+	buf_addf(&line, "%s\n", key);
+	if (!out_flush(&line, &err))
+		code = cli_fail_err("nas authorized-key", &err);
+	buf_release(&line);
+	return code;
 }

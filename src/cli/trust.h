@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: MIT
-/* `nas trust NAME`: shows the host key that a NAS offers, asks, and records it. Works without the
- * gate. */
+/* Getting to know a NAS, without the gate. `nas trust NAME`: shows the host key that a NAS offers,
+ * asks, and records it.  */
 #ifndef RG_CLI_TRUST_H
 #define RG_CLI_TRUST_H
 
 int cli_nas_trust(int argc, char **argv);
+
+/* `nas authorized-key NAME`: the line for the NAS's authorized_keys, which allows our key to look
+ * and nothing else. */
+int cli_nas_authorized_key(int argc, char **argv);
 
 #endif
