@@ -75,6 +75,9 @@ static void stray_line(struct reader *r, struct scan line)
 		r->array->damaged = true;
 	else if (r->header || r->array)
 		r->mdstat->n_stray++;
+	/* An array's first line, garbled: what follows is not of the array before it. */
+	if (scan_begins(line, "md"))
+		r->array = NULL;
 }
 
 static void array_begins(struct reader *r, struct scan line)

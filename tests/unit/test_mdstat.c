@@ -413,6 +413,24 @@ static void what_surrounds_the_text_changes_nothing(void **state)
 	}
 }
 
+static void lines_after_a_garbled_first_line_are_nobodys(void **state)
+{
+	const struct mdstat_array *a = array_of(
+		HEAD "md2 : active raid1 a[0] b[1]\n      1000 blocks [2/2] [UU]\n      \n"
+		     "md3: activ raid1 c[0]\n      1000 blocks [2/1] [U_]\n"
+		     "      [>.]  recovery = 1.0% (1/9) finish=1.0min speed=1K/sec\n" TAIL);
+
+	(void)state;
+	assert_int_equal(m.n_arrays, 1);
+	assert_int_equal(m.n_stray, 3);
+	assert_int_equal(a->operation, MD_OP_IDLE);
+	assert_int_equal(health_of(&m, a), MD_HEALTH_OPTIMAL);
+	a = array_of(HEAD "md2 : active raid1 a[0] b[1]\nmd3: activ raid1 c[0]\n      1000 blocks "
+			  "[2/2] [UU]\n" TAIL);
+	assert_int_equal(health_of(&m, a), MD_HEALTH_UNKNOWN);
+	assert_int_equal(a->operation, MD_OP_UNKNOWN);
+}
+
 static void no_reading_is_never_no_arrays(void **state)
 {
 	(void)state;
@@ -567,6 +585,7 @@ int main(void)
 		cmocka_unit_test(a_disk_error_is_an_error_whatever_the_counts_say),
 		cmocka_unit_test(a_line_that_is_not_the_kernels_takes_trust_away),
 		cmocka_unit_test(what_surrounds_the_text_changes_nothing),
+		cmocka_unit_test(lines_after_a_garbled_first_line_are_nobodys),
 		cmocka_unit_test(no_reading_is_never_no_arrays),
 		cmocka_unit_test(a_text_that_ends_inside_a_line_was_cut),
 		cmocka_unit_test(a_text_that_says_an_array_twice_is_not_believed),
