@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 /* What the hook says to the gate in each phase, and what it makes of the answers. */
+#include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/clock.h"
 #include "client/asking.h"
@@ -45,6 +47,8 @@ static bool find_job(struct hook *hook, char ret[JOB_ID_MAX])
 	if (!*hook->upid)
 		return false;
 	snprintf(dir, sizeof(dir), "%s" JOB_STATE_DIR, hook->root);
+	if (access(dir, R_OK | X_OK))
+		return false;
 	while (!job_of_task(dir, hook->upid, ret)) {
 		if (clock_boot_ms() >= end_ms || poll(hook->wake, WAKE_N, 100) > 0)
 			return false;
