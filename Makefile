@@ -84,7 +84,16 @@ $(B)/tools/%: $(B)/tests/tools/%.o $(B)/librebuildgate.a
 	@mkdir -p $(@D)
 	$(CC) $(ALL_LDFLAGS) -o $@ $^ $(PKG_LIBS)
 
+# The simulation: core, trackers and policies as they are, the daemon's reading of a NAS as it is, and a clock of its own.
+SIM_SRC := $(wildcard tests/sim/*.c)
+$(B)/sim/sim: $(call obj,$(SIM_SRC)) $(B)/src/gate/reading.o $(B)/src/gate/reading_memory.o $(B)/librebuildgate.a
+	@mkdir -p $(@D)
+	$(CC) $(ALL_LDFLAGS) -o $@ $^ $(PKG_LIBS)
+
 units: $(UNITS) ## the unit tests, not run
+
+.PHONY: sim
+sim: $(B)/sim/sim ## the simulation, not run
 
 tools: $(TOOLS) ## programs that only tests use
 
@@ -100,7 +109,7 @@ help: ## this list
 check: ## everything that needs no virtual machine: lint, unit, fuzz corpus, simulation, the real programs
 	@bash tests/deps.sh check
 	@$(MAKE) --no-print-directory all units tools B=$(B)
-	@$(MAKE) --no-print-directory all units tools fuzz-replay B=$(B)/san SAN=1
+	@$(MAKE) --no-print-directory all units tools fuzz-replay sim B=$(B)/san SAN=1
 	@bash tests/check.sh $(B) $(B)/san
 
 check-rig: ## the slower tests on real md, real SSH, the real daemon and hook
