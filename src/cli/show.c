@@ -23,7 +23,7 @@ void show_reasons(const json_t *answer, const char *indent, struct buf *buf)
 void show_hold_end(const struct out *out, const json_t *answer, struct buf *buf)
 {
 	struct opt ends = out_int_of(answer, "ends_in_ms");
-	const char *then = out_text_of(answer, "then");
+	const char *then = out_text_of(answer, "then"), *then_act = out_text_of(answer, "then_act");
 	char at[UNITS_TEXT_MAX], in[UNITS_TEXT_MAX];
 
 	if (!ends.known || strcmp(out_text_of(answer, "act"), "hold") != 0)
@@ -32,6 +32,8 @@ void show_hold_end(const struct out *out, const json_t *answer, struct buf *buf)
 		out_when(out, OPT(out->now_utc_ms + ends.v), at), out_span(ends, in));
 	if (*then)
 		buf_addf(buf, ", then %s", then);
+	if (*then_act && strcmp(then, then_act) != 0)
+		buf_addf(buf, ", which acts as %s: no lever is set up", then_act);
 }
 
 void show_answer(const struct out *out, const json_t *answer, struct buf *buf)

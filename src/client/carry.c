@@ -159,6 +159,7 @@ bool answer_read(const json_t *value, struct answer *ret, struct err *err)
 		!read_verdict(value, "verdict", true, &answer.verdict, err) ||
 		!read_verdict(value, "would_be", false, &answer.would_be, err) ||
 		!read_verdict(value, "then", false, &answer.then, err) ||
+		!read_verdict(value, "then_act", false, &answer.then_act, err) ||
 		!json_may_int(value, "step", 0, 8, &step, err) ||
 		!json_may_bool(value, "recorded", &answer.recorded, err) ||
 		!read_reasons(value, &answer, err) || !read_times(value, &answer, err) ||

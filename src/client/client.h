@@ -60,7 +60,8 @@ struct answer {
 	int64_t held_ms;
 	struct opt ends_in_ms;
 	struct opt ends_utc_ms;
-	enum verdict then; /* when the hold ends */
+	enum verdict then;     /* when the hold ends */
+	enum verdict then_act; /* what the job would do then: throttle may act as something else */
 	struct opt expected_ms;
 	char released_by[64];
 	char node[NODE_NAME_MAX]; /* where the gate runs */

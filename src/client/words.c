@@ -62,8 +62,12 @@ static void add_why(char line[WORDS_MAX], const struct answer *answer)
 	add(line, ")");
 }
 
-static const char *then_text(enum verdict then)
+static const char *then_text(enum verdict then, enum verdict act)
 {
+	if (then == VERDICT_THROTTLE && act == VERDICT_ALLOW)
+		return "then the job goes on at full speed (throttle, but no lever is set up)";
+	if (then == VERDICT_THROTTLE && act == VERDICT_DENY)
+		return "then the job is denied (throttle, but no lever is set up)";
 	switch (then) {
 	case VERDICT_ALLOW:
 		return "then the job goes on";
@@ -98,7 +102,7 @@ static void add_ends(char line[WORDS_MAX], const struct answer *answer, const st
 	if (answer->ends_in_ms.known) {
 		add(line, "; this hold ends at the latest at ");
 		add_when(line, answer->ends_in_ms.v, now);
-		add(line, ", %s", then_text(answer->then));
+		add(line, ", %s", then_text(answer->then, answer->then_act));
 	}
 }
 
@@ -146,7 +150,7 @@ void words_gate_away(const struct session *session, const char *why, const struc
 	add(ret, "; before that the hold ends at ");
 	add_when(ret, session->ends_ms.v > now->boot_ms ? session->ends_ms.v - now->boot_ms : 0,
 		now);
-	add(ret, ", %s", then_text(session->then));
+	add(ret, ", %s", then_text(session->then, session->answer.then_act));
 }
 
 void words_gate_back(const struct session *session, char ret[WORDS_MAX])

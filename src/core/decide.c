@@ -214,6 +214,9 @@ static void act(struct deciding *d)
 	enum verdict instead = verdict_sane(d->set->without_lever);
 
 	ret->act = ret->verdict;
+	ret->then_act = ret->then;
+	if (ret->then == VERDICT_THROTTLE && !d->in->lever)
+		ret->then_act = instead == VERDICT_HOLD ? VERDICT_ALLOW : instead;
 	if (ret->verdict != VERDICT_THROTTLE || d->in->lever)
 		return;
 	/* It waited for that already, or may not wait any more: never in a circle. */
@@ -244,7 +247,7 @@ static void step_8(struct deciding *d)
 	ret->step = 8;
 	ret->expires = false;
 	ret->ends_in_ms = OPT_NONE;
-	ret->then = VERDICT_NONE;
+	ret->then = ret->then_act = VERDICT_NONE;
 	ret->expected_ms = OPT_NONE;
 	ret->again_in_ms = OPT_NONE;
 	reason_first(ret, REASON_OBSERVE, "observing only: it would have been %s",

@@ -126,6 +126,8 @@ struct decision {
 	enum verdict then; /* what comes then; VERDICT_NONE where an override ends then: the rules
 			      decide anew */
 	struct opt expected_ms; /* when the reason is expected to be over, where known */
+	enum verdict then_act;  /* what the job would do then: `then`, but throttle acts as
+				   without_lever  where there is no lever */
 	struct opt again_in_ms; /* decide again no later than this, whatever happens */
 
 	/* What the ticket must remember for the next decision. */

@@ -138,6 +138,7 @@ static bool put_times(json_t *object, const struct reply *reply, const struct mo
 		json_put_opt(
 			object, "ends_utc_ms", ends.known ? OPT(now->utc_ms + ends.v) : OPT_NONE) &&
 		json_put_text(object, "then", verdict_word(decision->then)) &&
+		json_put_text(object, "then_act", verdict_word(decision->then_act)) &&
 		json_put_opt(object, "expected_ms", left(decision->expected_ms, passed));
 }
 

@@ -73,6 +73,7 @@ static json_t *check_json(struct gate *gate, const char *storage)
 		json_put(object, "reasons", wire_reasons(&decision)) &&
 		json_put_opt(object, "ends_in_ms", decision.ends_in_ms) &&
 		json_put_text(object, "then", verdict_word(decision.then)) &&
+		json_put_text(object, "then_act", verdict_word(decision.then_act)) &&
 		json_put_opt(object, "expected_ms", decision.expected_ms) &&
 		json_put(object, "facts",
 			array ? wire_array_show(array, &gate->now) : json_null()) &&

@@ -59,6 +59,7 @@ json_t *wire_decision(const struct decision *decision)
 			json_put(object, "reasons", wire_reasons(decision)) &&
 			json_put_opt(object, "ends_in_ms", decision->ends_in_ms) &&
 			json_put_text(object, "then", verdict_word(decision->then)) &&
+			json_put_text(object, "then_act", verdict_word(decision->then_act)) &&
 			json_put_opt(object, "expected_ms", decision->expected_ms) &&
 			json_put_bool(object, "base_holds", decision->base_holds) &&
 			json_put_bool(object, "expires", decision->expires) &&
@@ -83,6 +84,7 @@ bool wire_decision_read(const json_t *value, struct decision *ret, struct err *e
 		!reasons_read(value, ret, err) ||
 		!json_may_opt(value, "ends_in_ms", &ret->ends_in_ms, err) ||
 		!PART_MAY_ENUM(value, "then", verdict_parse, &ret->then, err) ||
+		!PART_MAY_ENUM(value, "then_act", verdict_parse, &ret->then_act, err) ||
 		!json_may_opt(value, "expected_ms", &ret->expected_ms, err) ||
 		!json_may_bool(value, "base_holds", &ret->base_holds, err) ||
 		!json_may_bool(value, "expires", &ret->expires, err) ||

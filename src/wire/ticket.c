@@ -76,6 +76,7 @@ json_t *wire_ticket(const struct ticket *ticket, const struct moment *now)
 			json_put_opt(object, "ends_in_ms", last->ends_in_ms) &&
 			json_put_opt(object, "ends_utc_ms", ends_utc_ms(ticket, now)) &&
 			json_put_text(object, "then", verdict_word(last->then)) &&
+			json_put_text(object, "then_act", verdict_word(last->then_act)) &&
 			json_put_opt(object, "expected_ms", last->expected_ms) &&
 			json_put_int(object, "decision", ticket->last_decision_id));
 }

@@ -354,6 +354,38 @@ static bool trace_tells(int step, const char *words)
 	return false;
 }
 
+/* What comes after a hold is told as what it does, not only as what it is called. */
+static void a_hold_tells_what_the_job_does_afterwards(void **state)
+{
+	static const struct {
+		enum verdict on_expiry, without_lever;
+		bool lever;
+		enum verdict act;
+	} rows[] = {
+		{THROTTLE, ALLOW, false, ALLOW},
+		{THROTTLE, DENY, false, DENY},
+		{THROTTLE, HOLD, false, ALLOW}, /* it waited already */
+		{THROTTLE, DENY, true, THROTTLE},
+		{ALLOW, DENY, false, ALLOW},
+		{DENY, ALLOW, false, DENY},
+	};
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < COUNT(rows); i++) {
+		const struct row row = {.op = MD_OP_RECOVERY, .lever = rows[i].lever};
+
+		set_policy(&row);
+		set_inputs(&row);
+		made.rules[RULE_REBUILD].set.on_expiry = rows[i].on_expiry;
+		made.rules[RULE_REBUILD].set.without_lever = rows[i].without_lever;
+		decide(&made.policy, &in, &got, NULL);
+		assert_int_equal(got.act, HOLD);
+		assert_int_equal(got.then, rows[i].on_expiry);
+		assert_int_equal(got.then_act, rows[i].act);
+	}
+}
+
 static void the_trace_tells_what_each_step_saw(void **state)
 {
 	(void)state;
@@ -455,6 +487,7 @@ int main(void)
 		cmocka_unit_test(a_long_sentence_is_cut),
 		cmocka_unit_test(the_first_reason_is_the_one_shown),
 		cmocka_unit_test(all_that_mattered_is_told),
+		cmocka_unit_test(a_hold_tells_what_the_job_does_afterwards),
 		cmocka_unit_test(the_trace_tells_what_each_step_saw),
 		cmocka_unit_test(a_trace_of_many_rules_keeps_the_other_steps),
 		cmocka_unit_test(a_full_trace_keeps_its_last_line),
