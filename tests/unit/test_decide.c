@@ -361,7 +361,7 @@ static void a_hold_tells_what_the_job_does_afterwards(void **state)
 		enum verdict on_expiry, without_lever;
 		bool lever;
 		enum verdict act;
-	} rows[] = {
+	} ends[] = {
 		{THROTTLE, ALLOW, false, ALLOW},
 		{THROTTLE, DENY, false, DENY},
 		{THROTTLE, HOLD, false, ALLOW}, /* it waited already */
@@ -372,17 +372,17 @@ static void a_hold_tells_what_the_job_does_afterwards(void **state)
 	size_t i;
 
 	(void)state;
-	for (i = 0; i < COUNT(rows); i++) {
-		const struct row row = {.op = MD_OP_RECOVERY, .lever = rows[i].lever};
+	for (i = 0; i < COUNT(ends); i++) {
+		const struct row row = {.op = MD_OP_RECOVERY, .lever = ends[i].lever};
 
 		set_policy(&row);
 		set_inputs(&row);
-		made.rules[RULE_REBUILD].set.on_expiry = rows[i].on_expiry;
-		made.rules[RULE_REBUILD].set.without_lever = rows[i].without_lever;
+		made.rules[RULE_REBUILD].set.on_expiry = ends[i].on_expiry;
+		made.rules[RULE_REBUILD].set.without_lever = ends[i].without_lever;
 		decide(&made.policy, &in, &got, NULL);
 		assert_int_equal(got.act, HOLD);
-		assert_int_equal(got.then, rows[i].on_expiry);
-		assert_int_equal(got.then_act, rows[i].act);
+		assert_int_equal(got.then, ends[i].on_expiry);
+		assert_int_equal(got.then_act, ends[i].act);
 	}
 }
 
