@@ -15,6 +15,7 @@
 #   --hook PATH  --log FILE       the script; the task log
 #   --pidfile FILE                gets the worker's pid
 #   --storage S | --dumpdir DIR   (--dir: the storage is of a dir type: DUMPDIR, LOGFILE are set)
+#   --node NAME                   the node that its task id names (pve1 unless said)
 #   --guest VMID:TYPE:MODE:NAME   any number of them; MODE stopped: stop mode of a guest that is down
 #   --job ID --root DIR           a scheduled job: its state file below DIR, after --state-delay s
 #   --env NAME=VALUE              for tests: goes on top of vzdump's own variables
@@ -214,7 +215,7 @@ sub worker {
     my @guests = @{ $opt->{guests} };
     my $id = @guests == 1 ? $guests[0]->{vmid} : '';
     my $upid = sprintf("UPID:%s:%08X:%08X:%08X:vzdump:%s:root\@pam:",
-        'pve1', $$, start_ticks($$), time(), $id);
+        $opt->{node} // 'pve1', $$, start_ticks($$), time(), $id);
     state_file($upid);
     $0 = "task $upid";
     if ($opt->{pidfile}) {
@@ -235,7 +236,7 @@ sub worker {
 
 sub run {
     GetOptions($opt, 'hook=s', 'log=s', 'pidfile=s', 'storage=s', 'dumpdir=s', 'dir', 'guest=s@',
-        'job=s', 'root=s', 'state-delay=f', 'env=s@', 'copy=s') or exit(2);
+        'node=s', 'job=s', 'root=s', 'state-delay=f', 'env=s@', 'copy=s') or exit(2);
     open($log_fh, '>>', $opt->{log}) or die "$opt->{log}: $!\n";
     $hook_env{STOREID} = $opt->{storage} // 'local' if !$opt->{dumpdir};
     $hook_env{DUMPDIR} = $opt->{dumpdir} // '/mnt/pve/nas/dump' if $opt->{dumpdir} || $opt->{dir};

@@ -15,6 +15,7 @@ tap_result() { # STATUS NAME
 	else
 		TAP_FAILED=$((TAP_FAILED + 1))
 		echo "not ok $TAP_N - $2"
+		! declare -F tap_context >/dev/null || tap_context
 	fi
 }
 
