@@ -15,7 +15,8 @@
 #include "wire/wire.h"
 
 #define VERB "replay"
-#define ROWS_MAX 1000 /* that are listed; all are counted */
+#define ROWS_MAX 1000 /* that are listed as JSON; all are counted */
+#define ROWS_SHOWN 50 /* as text */
 #define VERDICTS 5
 
 struct replay {
@@ -140,6 +141,20 @@ static void drop_words(json_t *decision)
 	}
 }
 
+/* All that was recorded is so now; a later release may record more. */
+static bool covers(json_t *recorded, const json_t *now)
+{
+	const char *name;
+	json_t *value;
+
+	json_object_foreach(recorded, name, value)
+	{
+		if (!json_equal(value, json_object_get(now, name)))
+			return false;
+	}
+	return json_is_object(recorded);
+}
+
 /* Whether the decision is the recorded one. The sentences of its reasons may differ: another
  * release says the same in other words; *ret_words tells. */
 static bool identical(struct replay *replay, const struct store_row *row,
@@ -155,7 +170,7 @@ static bool identical(struct replay *replay, const struct store_row *row,
 		recorded = json_read(row->decision, strlen(row->decision), NULL);
 		drop_words(recorded);
 		drop_words(value);
-		same = *ret_words = recorded && json_equal(recorded, value);
+		same = *ret_words = covers(recorded, value);
 	}
 	free(text);
 	json_decref(recorded);
@@ -249,7 +264,7 @@ static void rows_text(const struct out *out, const json_t *value, struct buf *bu
 	static const char *const names[] = {"ID", "TIME", "STORAGE", "RECORDED", "NOW"};
 	const json_t *rows = out_list_of(value, "rows");
 	struct opt all = out_int_of(value, "different"), un = out_int_of(value, "undecided");
-	size_t i, n = json_array_size(rows);
+	size_t i, n = json_array_size(rows) < ROWS_SHOWN ? json_array_size(rows) : ROWS_SHOWN;
 	char text[160], when[UNITS_TEXT_MAX];
 	struct table table;
 

@@ -25,7 +25,6 @@ struct store_seen {
 
 struct store {
 	char *path, *boot_id;
-	bool reader;
 	int busy_ms;
 	sqlite3 *db; /* NULL while it cannot be opened */
 	struct batch_db rows;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "store/store.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -159,14 +158,12 @@ static void spill_try(struct store *store, const struct store_options *options, 
 		store->spill_why = *err;
 }
 
-static bool store_make(
-	const char *path, const char *boot_id, bool reader, struct store **ret, struct err *err)
+static bool store_make(const char *path, const char *boot_id, struct store **ret, struct err *err)
 {
 	struct store *store = calloc(1, sizeof(*store));
 
 	if (!store)
 		return err_nomem(err);
-	store->reader = reader;
 	store->path = strdup(path);
 	store->boot_id = strdup(boot_id ? boot_id : "");
 	if (!store->path || !store->boot_id) {
@@ -189,7 +186,7 @@ bool store_open(const struct store_options *options, struct store **ret, struct 
 	struct err why = {0};
 	bool empty = false, good;
 
-	if (!store_make(options->path, options->boot_id, false, &store, err))
+	if (!store_make(options->path, options->boot_id, &store, err))
 		return false;
 	store->busy_ms = options->busy_ms > 0 ? options->busy_ms : DB_BUSY_MS;
 	spill_try(store, options, &why);
@@ -218,7 +215,7 @@ bool store_open_reader(const char *path, struct store **ret, struct err *err)
 	struct store *store = NULL;
 	int64_t version = 0;
 
-	if (!store_make(path, NULL, true, &store, err))
+	if (!store_make(path, NULL, &store, err))
 		return false;
 	if (db_open_reader(path, &store->db, err) &&
 		schema_check(store->db, path, schema_n_steps, &version, err) &&

@@ -33,7 +33,7 @@ expect() {
 	else
 		echo "not ok $N - $name"
 		echo "# exit $status, expected $want and /$pattern/"
-		head -20 "$DIR/out" | sed 's/^/# /'
+		head -20 "$DIR/out" | cut -c 1-200 | sed 's/^/# /'
 		FAILED=1
 	fi
 }
