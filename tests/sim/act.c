@@ -372,7 +372,7 @@ static bool do_clock(struct sim *sim, const struct words *words)
 		return wrong(sim, words);
 	sim_line(sim, "%s %s", word_at(words, 0), word_at(words, 1));
 	if (!strcmp(word_at(words, 0), "clock"))
-		sim->utc_base += ms;
+		sim->utc_base += ms, sim->stepped_ms = sim->t;
 	else
 		sim->offset_s = (int32_t)(ms / MS_SECOND);
 	return true;

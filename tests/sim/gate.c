@@ -454,9 +454,9 @@ void gate_withdraw(struct sim *sim, struct job *job)
 	step_commit(sim);
 }
 
-void gate_worker_gone(struct sim *sim, struct job *job)
+static void worker_gone(struct sim *sim, int64_t id)
 {
-	struct ticket *ticket = ticket_find(&sim->gate.tickets, job->ticket);
+	struct ticket *ticket = ticket_find(&sim->gate.tickets, id);
 	struct ticket_run run;
 
 	if (!sim->gate.up || !ticket)
@@ -470,6 +470,11 @@ void gate_worker_gone(struct sim *sim, struct job *job)
 		ticket_ended(&run, ticket->id, "its process has ended");
 	step_tick(sim, &run);
 	step_commit(sim);
+}
+
+void gate_worker_gone(struct sim *sim, struct job *job)
+{
+	worker_gone(sim, job->ticket);
 }
 
 bool gate_release(struct sim *sim, struct job *job, const char *reason)
@@ -580,6 +585,24 @@ static void restore(struct sim *sim, const struct saved *saved)
 	json_decref(json);
 }
 
+/* As workers_watch(): those of our own node whose process has ended meanwhile. */
+static void lose_gone(struct sim *sim)
+{
+	struct tickets *tickets = &sim->gate.tickets;
+	size_t i = 0;
+
+	while (i < tickets->n) {
+		const struct ticket *ticket = &tickets->list[i];
+		const struct job *job = &sim->jobs[ticket->worker.pid % SIM_MAX_JOBS];
+		bool alive = !job_over(job) && job->worker.pid == ticket->worker.pid;
+
+		if (!alive && strcmp(ticket->request.node, sim->own_node) == 0)
+			worker_gone(sim, ticket->id);
+		else
+			i++;
+	}
+}
+
 void gate_start(struct sim *sim)
 {
 	struct sim_gate *gate = &sim->gate;
@@ -601,14 +624,7 @@ void gate_start(struct sim *sim)
 		sim->jobs[i].decisions = sim->jobs[i].told = 0;
 	for (i = 0; i < sim->n_nas; i++)
 		watch_open(sim, i);
-	/* Those of our own node whose process ended meanwhile. */
-	for (i = 0; i < sim->n_jobs; i++) {
-		struct job *job = &sim->jobs[i];
-
-		if (job_over(job) && strcmp(job->node, sim->own_node) == 0 &&
-			ticket_find(&gate->tickets, job->ticket))
-			gate_worker_gone(sim, job);
-	}
+	lose_gone(sim);
 }
 
 /* SIGTERM answers whoever waits as things stand; kill -9 does not. */

@@ -138,12 +138,14 @@ static void end_silently(struct sim *sim, struct job *job, enum job_state how)
 
 static void finish(struct sim *sim, struct job *job)
 {
+	job->state = JOB_DONE; /* for whom the gate lets go because of it */
 	gate_report(sim, job, job->client == CLIENT_RUN ? "run-end" : "job-end");
 	end(sim, job, JOB_DONE);
 }
 
 static void fail_start(struct sim *sim, struct job *job)
 {
+	job->state = JOB_FAILED;
 	gate_report(sim, job, "job-abort");
 	end(sim, job, JOB_FAILED);
 }
@@ -387,6 +389,7 @@ void job_abort(struct sim *sim, struct job *job)
 		return;
 	inside_ends(sim, job);
 	job->call = CALL_NONE;
+	job->state = JOB_ABORTED;
 	if (state == JOB_INIT)
 		gate_withdraw(sim, job);
 	else if (state != JOB_LOCK)

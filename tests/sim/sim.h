@@ -176,6 +176,7 @@ struct sim {
 	int64_t t;
 	int64_t utc_base;
 	int32_t offset_s;
+	int64_t stepped_ms; /* when the UTC clock was set last */
 	bool gated, trace, quiet_checks;
 	bool lenient; /* what makes no sense now is nothing, not a mistake */
 	/* As in the daemon's and the hook's configuration. */
