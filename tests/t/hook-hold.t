@@ -81,6 +81,22 @@ job_wait
 ok 'and it goes on' logged 'rebuildgate: go, throttled'
 ok 'to the end' status_is 0
 
+# --- what was told already ----------------------------------------------------------------------
+fresh
+gate_start "$(held go)" "$(answer allow '"held_ms": 44000')"
+touch "$GATE/go"
+run_job --storage nas --guest 101:qemu:snapshot:web --guest 102:qemu:snapshot:db
+ok 'the hold before the job is told once' log_count 'rebuildgate: go after a hold of' 1
+ok 'and nothing more inside the job' log_count '^INFO: rebuildgate: ' 2
+slow='{"answer": {"ticket": 17, "decision": 9, "act": "allow", "verdict": "throttle", "step": 7, "reasons": [{"code": "mid-job", "text": "it is not held any longer"}, {"code": "no-lever", "text": "no lever is set up"}], "recorded": true}}'
+fresh
+gate_start "$(answer allow)" "$(answer allow)" "$(answer allow)" "$slow" "$slow" "$slow" "$(answer allow)"
+run_job --storage nas --guest 101:qemu:snapshot:a --guest 102:qemu:snapshot:b --guest 103:qemu:snapshot:c --guest 104:qemu:snapshot:d --guest 105:qemu:snapshot:e
+ok 'another verdict inside the job is told' log_count 'rebuildgate: go: it is not held any longer' 1
+ok 'with its warning' log_count 'rebuildgate: WARNING: no lever is set up' 1
+ok 'and that it is over' log_count 'rebuildgate: go: md2 on nas1 ' 2
+ok 'each once for all the guests' log_count '^INFO: rebuildgate: ' 4
+
 # --- throttle without a lever, unmapped, unrecorded ------------------------------------------------
 fresh
 gate_start '{"answer": {"ticket": 17, "decision": 0, "act": "allow", "verdict": "throttle", "step": 5, "reasons": [{"code": "rule", "text": "md2 is in resync"}, {"code": "no-lever", "text": "no lever is set up"}], "recorded": false}}'
