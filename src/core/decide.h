@@ -40,8 +40,8 @@ struct ticket_view {
 				does, or not evaluated yet */
 	char hold_rule[RULE_NAME_MAX]; /* the rule that held it last, "" if none: its settle,
 					  max_running, release_interval, windows count */
-	int hold_step; /* 2 to 6: the step that held it last (a rule counts more than a blindness
-			  after it); 0 if nothing but the queue */
+	int hold_step; /* 2 to 6: the step that held it last (a rule, also one that goes on blindly,
+			  counts more than a blindness after it); 0 if nothing but the queue */
 	struct opt hold_blind_ms; /* for a hold of step 4: how long the NAS had been blind */
 };
 

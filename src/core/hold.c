@@ -348,7 +348,10 @@ void hold_step(struct deciding *d)
 	ret->mid_job = deciding_mid_job(d);
 	ret->base_holds = base_holds(d);
 	if (ret->base_holds) {
+		/* A rule that goes on blindly is a rule: what it asks for afterwards stays. */
 		ret->hold_step = d->base_step;
+		if (d->base_step == 4 && !for_blind(d->policy, d->rule))
+			ret->hold_step = 5;
 		if (d->rule)
 			snprintf(ret->hold_rule, sizeof(ret->hold_rule), "%s", d->rule->name);
 	}

@@ -70,11 +70,11 @@ void ticket_check(struct ticket_run *run, const struct request *request, struct 
 	decide(run->world->policy, run->scratch, ret, trace);
 }
 
-/* A blindness during or after a rule's hold does not shorten what that rule asks for afterwards. */
+/* A blindness or an operator's hold during or after a rule's hold does not shorten what that rule
+ * asks for afterwards. */
 static bool keeps_rule(const struct ticket *ticket, const struct decision *d)
 {
-	return d->reasons[0].code == REASON_BLIND && ticket->hold_step != 0 &&
-		ticket->hold_step != 2 && ticket->hold_step != 4;
+	return (d->hold_step == 2 || d->hold_step == 4) && ticket->hold_step > 4;
 }
 
 static void remember_hold(struct ticket *ticket, const struct decision *d, const struct inputs *in)
@@ -252,6 +252,9 @@ struct ticket *ticket_ask(struct ticket_run *run, const struct ticket *ask)
 		ticket->seen_boot_ms = run->now.boot_ms;
 		return ticket;
 	}
+	ticket = ticket_list_past(run->tickets, ask);
+	if (ticket)
+		return ticket;
 	ticket = ticket_list_new(run->tickets, ask->id);
 	if (!ticket)
 		return NULL;

@@ -14,6 +14,7 @@
 #include "core/decide.h"
 
 #define TICKETS_MAX 512
+#define TICKETS_PAST 16
 
 enum ticket_state {
 	TICKET_NONE = 0,
@@ -79,6 +80,9 @@ struct tickets {
 					    ones are taken out after their outcome) */
 	struct ticket gone; /* the one taken out last, as it ended: what ticket_ask() returns for a
 			       job that is denied or a wait that is over */
+	struct ticket past[TICKETS_PAST]; /* denied or ended last: a question that was on its way
+					     meanwhile gets that answer */
+	size_t n_past;
 	size_t n_nas;
 	struct {
 		char nas[NAS_NAME_MAX];
@@ -132,9 +136,11 @@ struct ticket_run {
  * alone) is asked about again: seen_boot_ms moves, nothing else. An unknown id is taken up with
  * what it says; it keeps that id where this gate never gave it to another (not below next_id). One
  * that asks from inside its job for the first time is taken up as running. `wait` ends when it is
- * let go, `run` is running then. Returns the ticket (&tickets->gone where it is over already:
- * denied, or a wait that may go), valid until the next call; NULL when TICKETS_MAX are live (the
- * caller answers as the policy's failure says). */
+ * let go, `run` is running then. Returns the ticket, valid until the next call (&tickets->gone
+ * where it is over already: denied, or a wait that may go; one of tickets->past where that was so
+ * before it asked again); NULL when TICKETS_MAX are live (the caller answers as the policy's
+ * failure says).
+ */
 struct ticket *ticket_ask(struct ticket_run *run, const struct ticket *ask);
 
 /* Decides as for a newcomer that would ask now; no ticket, no outcome. `trace` may be NULL. */

@@ -51,6 +51,18 @@ struct ticket *ticket_find_worker(struct tickets *tickets, const struct worker *
 	return NULL;
 }
 
+struct ticket *ticket_list_past(struct tickets *tickets, const struct ticket *ask)
+{
+	size_t i;
+
+	for (i = 0; i < TICKETS_PAST && ask->id; i++) {
+		if (tickets->past[i].id == ask->id &&
+			worker_same(&tickets->past[i].worker, &ask->worker))
+			return &tickets->past[i];
+	}
+	return NULL;
+}
+
 struct ticket *ticket_list_new(struct tickets *tickets, int64_t wanted)
 {
 	struct ticket *ticket;
@@ -72,6 +84,8 @@ void ticket_list_remove(struct tickets *tickets, struct ticket *ticket)
 	size_t at = (size_t)(ticket - tickets->list);
 
 	tickets->gone = *ticket;
+	if (ticket->state == TICKET_DENIED || ticket->state == TICKET_ENDED)
+		tickets->past[tickets->n_past++ % TICKETS_PAST] = *ticket;
 	memmove(ticket, ticket + 1, (tickets->n - at - 1) * sizeof(*ticket));
 	tickets->n--;
 }

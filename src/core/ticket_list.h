@@ -9,6 +9,10 @@
 
 bool worker_same(const struct worker *a, const struct worker *b);
 
+/* The ticket `ask` names, where it was denied or has ended just now: while its question waited for
+ * a look, say. NULL if there is none. */
+struct ticket *ticket_list_past(struct tickets *tickets, const struct ticket *ask);
+
 /* Appends an empty ticket with an id: `wanted` where this gate may not have given it yet, else the
  * next. NULL when the list is full. */
 struct ticket *ticket_list_new(struct tickets *tickets, int64_t wanted);

@@ -341,6 +341,47 @@ static void a_blink_after_a_rebuild_does_not_shorten_its_settling(void **state)
 	assert_int_equal(state_of(id), TICKET_RELEASED);
 }
 
+/* The rule went on blindly, it was seen to be over, and then came another blindness. */
+static void a_rule_that_went_on_blindly_is_not_forgotten_for_a_blink(void **state)
+{
+	int64_t id;
+
+	(void)state;
+	md2_does(MD_OP_RECOVERY);
+	go_blind();
+	id = ask_as(CLIENT_VZDUMP, "pve1", 10);
+	assert_int_equal(last_told()->code, REASON_BLIND_HOLD_GOES_ON);
+	assert_int_equal(ticket_find(&tickets, id)->hold_step, 5);
+	md2_does(MD_OP_IDLE);
+	tick_after(SEC);
+	go_blind();
+	tick_after(SEC);
+	assert_int_equal(last_told()->code, REASON_BLIND);
+	assert_string_equal(ticket_find(&tickets, id)->hold_rule, "rebuild");
+}
+
+/* Else an operator's hold would let a job go the moment that a rebuild is done. */
+static void an_operators_hold_after_a_rules_does_not_shorten_its_settling(void **state)
+{
+	int64_t id;
+
+	(void)state;
+	md2_does(MD_OP_RECOVERY);
+	id = ask_as(CLIENT_VZDUMP, "pve1", 10);
+	overrides[0] = (struct override){
+		.id = 1, .verdict = VERDICT_HOLD, .until_utc_ms = UTC0 + HOUR, .by = "a"};
+	n_overrides = 1;
+	tick_after(MIN);
+	assert_int_equal(last_told()->code, REASON_OVERRIDE);
+	md2_does(MD_OP_IDLE);
+	n_overrides = 0;
+	tick_after(SEC);
+	tick_after(10 * MIN - 1);
+	assert_int_equal(state_of(id), TICKET_HELD);
+	tick_after(1);
+	assert_int_equal(state_of(id), TICKET_RELEASED);
+}
+
 static void a_blindness_after_an_override_or_a_blindness_is_the_hold(void **state)
 {
 	int64_t id;
@@ -385,6 +426,29 @@ static void once_let_go_it_is_never_held_again(void **state)
 	tick_after(MIN);
 	assert_int_equal(state_of(id), TICKET_RELEASED);
 	assert_int_equal(n_told, 1);
+}
+
+/* Its question waits for a look, and the look's tick ends its ticket. */
+static void a_question_on_its_way_gets_what_was_decided_meanwhile(void **state)
+{
+	struct ticket ask = asks(CLIENT_WAIT, "pve1", 10), *ticket;
+	int64_t id;
+
+	(void)state;
+	md2_does(MD_OP_RECOVERY);
+	id = ticket_ask(&run, &ask)->id;
+	ticket_release(&run, id, "alice", "now");
+	assert_int_equal(tickets.n, 0);
+	ask.id = id;
+	ask.held_before_ms = MIN;
+	ticket = ticket_ask(&run, &ask);
+	assert_int_equal(ticket->id, id);
+	assert_int_equal(ticket->last.act, VERDICT_ALLOW);
+	assert_int_equal(tickets.n, 0);
+	/* Not somebody else's, though. */
+	ask.worker.pid = 11;
+	assert_int_not_equal(ticket_ask(&run, &ask)->id, id);
+	assert_int_equal(tickets.n, 1);
 }
 
 static void an_override_denies_a_held_job(void **state)
@@ -602,9 +666,12 @@ int main(void)
 		T(a_rebuild_that_comes_back_settles_anew),
 		T(a_blink_holds_no_longer_than_it_took),
 		T(a_blink_after_a_rebuild_does_not_shorten_its_settling),
+		T(a_rule_that_went_on_blindly_is_not_forgotten_for_a_blink),
+		T(an_operators_hold_after_a_rules_does_not_shorten_its_settling),
 		T(a_blindness_after_an_override_or_a_blindness_is_the_hold),
 		T(an_observed_hold_goes),
 		T(once_let_go_it_is_never_held_again),
+		T(a_question_on_its_way_gets_what_was_decided_meanwhile),
 		T(an_override_denies_a_held_job),
 		T(a_backlog_goes_one_by_one_in_order),
 		T(a_newcomer_stands_behind_who_settles),
