@@ -8,7 +8,9 @@
 
 void reply_fill(struct desk *desk, const struct ticket *ticket, struct reply *ret)
 {
-	struct card *card = card_of(desk, ticket->id);
+	/* One that is over has no card any more, and would keep a new one for ever. */
+	bool live = ticket_find(&desk->tickets, ticket->id) == ticket;
+	struct card *card = live ? card_of(desk, ticket->id) : NULL;
 
 	memset(ret, 0, sizeof(*ret));
 	ret->ticket = ticket->id;
