@@ -115,7 +115,7 @@ struct settings {
 	char socket_group[SETTINGS_WORD_MAX];
 	char override_group[SETTINGS_WORD_MAX]; /* "" : root only */
 	char database[SETTINGS_PATH_MAX];
-	char spill[SETTINGS_PATH_MAX]; /* /var/lib/rebuildgate/spill */
+	char spill[SETTINGS_PATH_MAX]; /* "" : DATABASE-spill */
 	int64_t spill_size;            /* bytes; 4 MiB */
 	enum verdict if_record_fails;  /* allow (shipped) or deny */
 	int64_t retention_ms;          /* 800 d */

@@ -74,8 +74,9 @@ static const struct schema_key daemon_keys[] = {
 		.type = SCHEMA_PATH,
 		TEXT_AT(settings, spill),
 		.min = 1,
-		.shipped = "/var/lib/rebuildgate/spill",
-		.help = "takes what the record cannot take for a while"},
+		.shipped = "",
+		.help = "takes what the record cannot take for a while; \"\": the database's name "
+			"and -spill"},
 	{.name = "spill_size",
 		.type = SCHEMA_SIZE,
 		AT(settings, spill_size),

@@ -137,6 +137,7 @@ static bool open_parts(struct gate *gate, struct loaded *loaded, struct err *err
 	const struct store_options options = {
 		.path = loaded->settings->database,
 		.boot_id = gate->boot_id,
+		.spill = loaded->settings->spill,
 		.spill_bytes = (size_t)loaded->settings->spill_size,
 	};
 
