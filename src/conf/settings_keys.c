@@ -75,7 +75,7 @@ static const struct schema_key daemon_keys[] = {
 		TEXT_AT(settings, spill),
 		.min = 1,
 		.shipped = "",
-		.help = "takes what the record cannot take for a while; \"\": the database's name "
+		.help = "takes what the record cannot take for a while; none: the database's name "
 			"and -spill"},
 	{.name = "spill_size",
 		.type = SCHEMA_SIZE,
