@@ -280,8 +280,8 @@ struct ticket *ticket_recheck(struct ticket_run *run, int64_t id, const struct r
 	ticket->request.backup_age_ms = request->backup_age_ms;
 	if (ticket->state == TICKET_HELD)
 		begin(run, ticket, "it went on without being let go");
-	else if (request->phase == PHASE_BACKUP_START)
-		begin(run, ticket, "it backs up a guest");
+	else /* it has vzdump's lock, also where it waits first: nobody else of its node may go */
+		begin(run, ticket, "it has begun");
 	evaluate(run, ticket, asked);
 	return ticket;
 }

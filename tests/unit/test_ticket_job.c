@@ -57,7 +57,7 @@ static void each_guest_is_recorded_and_each_poll_is_not(void **state)
 	(void)state;
 	recheck(id, PHASE_JOB_START, 0);
 	recheck(id, PHASE_JOB_START, 0);
-	assert_int_equal(n_told, 2);
+	assert_int_equal(n_told, 3); /* asked, has begun, may go on */
 	ticket_started(&run, id);
 	assert_int_equal(n_told, 3);
 	recheck(id, PHASE_BACKUP_START, 100);
@@ -65,6 +65,26 @@ static void each_guest_is_recorded_and_each_poll_is_not(void **state)
 	assert_int_equal(n_told, 4);
 	recheck(id, PHASE_BACKUP_START, 101);
 	assert_int_equal(n_told, 5);
+}
+
+/* It waited for vzdump's lock for longer than start_grace; now that it has it, nobody else of its
+ * node may go, though it waits first. */
+static void one_that_waits_in_job_start_has_its_slot_again(void **state)
+{
+	struct ticket *ticket;
+	int64_t id = ask_as(CLIENT_VZDUMP, "pve1", 10);
+
+	(void)state;
+	later(10 * MIN);
+	ticket_sweep(&run, 90 * SEC, 0, "pve1");
+	assert_false(ticket_find(&tickets, id)->slot);
+	md2_does(MD_OP_RECOVERY);
+	ticket = recheck(id, PHASE_JOB_START, 0);
+	assert_int_equal(ticket->last.act, VERDICT_HOLD);
+	assert_int_equal(ticket->state, TICKET_RUNNING);
+	assert_true(ticket->slot);
+	ticket_sweep(&run, 90 * SEC, 0, "pve1");
+	assert_true(ticket_find(&tickets, id)->slot);
 }
 
 static void a_deny_inside_a_job_leaves_it_running(void **state)
@@ -365,6 +385,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		T(inside_its_job_it_waits_by_one_budget),
 		T(each_guest_is_recorded_and_each_poll_is_not),
+		T(one_that_waits_in_job_start_has_its_slot_again),
 		T(a_deny_inside_a_job_leaves_it_running),
 		T(a_held_job_that_went_on_is_running),
 		T(a_backup_that_starts_means_that_the_job_runs),
