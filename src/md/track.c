@@ -182,8 +182,11 @@ static void debounce(struct track_array *array, const struct seen *seen, int64_t
 		settle(array, seen, now_ms);
 		return;
 	}
+	/* Two readings that name the same new operation agree, also where it waited in one and runs
+	 * in the other. */
 	if (array->next_operation == seen->operation &&
-		array->next_sync_state == seen->sync_state) {
+		(array->next_sync_state == seen->sync_state ||
+			array->operation != seen->operation)) {
 		settle(array, seen, array->next_since_ms);
 		return;
 	}

@@ -134,6 +134,26 @@ static void a_change_of_operation_needs_two_readings(void **state)
 	assert_int_equal(a->rate.v, 100000 * 1024 / 10);
 }
 
+/* Another array's check ends between two looks. */
+static void a_rebuild_that_waits_and_then_runs_is_believed_at_its_second_reading(void **state)
+{
+	const struct array_facts *a;
+
+	(void)state;
+	IDLE_LOOK(0);
+	a = look(10000, raid6(LOST, "\tresync=DELAYED\n"), disk(0, 0),
+		"#rg md md2\nsync_action=recover\ndegraded=1\n");
+	assert_int_equal(a->operation, MD_OP_IDLE);
+	a = RECOVERY(20000, 1000);
+	assert_int_equal(a->operation, MD_OP_RECOVERY);
+	assert_int_equal(a->sync_state, MD_SYNC_RUNNING);
+	assert_int_equal(a->operation_since_ms.v, 10000);
+	/* Of one operation its state needs two as before. */
+	a = look(30000, raid6(LOST, "\tresync=DELAYED\n"), disk(0, 0),
+		"#rg md md2\nsync_action=recover\ndegraded=1\n");
+	assert_int_equal(a->sync_state, MD_SYNC_RUNNING);
+}
+
 static void a_blip_of_one_reading_changes_nothing(void **state)
 {
 	const struct array_facts *a;
@@ -670,6 +690,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(a_first_reading_counts_at_once),
 		TEST(a_change_of_operation_needs_two_readings),
+		TEST(a_rebuild_that_waits_and_then_runs_is_believed_at_its_second_reading),
 		TEST(a_blip_of_one_reading_changes_nothing),
 		TEST(a_rebuild_has_ended_when_nothing_is_missing),
 		TEST(the_rate_is_our_own),
