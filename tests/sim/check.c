@@ -408,8 +408,8 @@ static void note_hold(struct sim *sim, struct job *job, const struct decision *d
 	if (!d->base_holds)
 		return;
 	job->operator_hold = d->hold_step == 2;
-	/* A blindness after a rule's hold changes nothing of what that rule asks for. */
-	if (!for_blind(sim->gate.policy, rule) || job->rule_held_ms < 0)
+	/* A blindness or an operator's hold after a rule's changes nothing of what it asks for. */
+	if ((d->hold_step != 2 && !for_blind(sim->gate.policy, rule)) || job->rule_held_ms < 0)
 		memcpy(job->limit_rule, d->hold_rule, sizeof(job->limit_rule));
 	if ((d->hold_step == 4 || d->hold_step == 5) && rule &&
 		!for_blind(sim->gate.policy, rule)) {

@@ -93,7 +93,8 @@ static void hold_settings(struct random *r)
 	queue_settings(r);
 }
 
-/* Returns whether it holds for certain. */
+/* Returns whether it holds for certain; a throttle that acts as a hold does so only while its NAS
+ * is seen. */
 static bool rule(struct random *r, const char *name, const char *when, int holds_percent)
 {
 	bool holds = chance(r, holds_percent);
@@ -111,7 +112,7 @@ static bool rule(struct random *r, const char *name, const char *when, int holds
 	if (chance(r, 5))
 		buf_adds(r->out, " observe = true;");
 	buf_adds(r->out, " },\n");
-	return holds || (without && without[0] == 'h');
+	return holds;
 }
 
 static void one_policy(struct random *r, int number)
@@ -180,7 +181,7 @@ static void things(struct random *r)
 		}
 		buf_addf(r->out, "storage s%d nas%d%s\n", i, i, chance(r, 50) ? " md2" : "");
 	}
-	r->n_jobs = pick(r, 2, 8);
+	r->n_jobs = pick(r, 3, 10);
 	for (i = 0; i < r->n_jobs; i++) {
 		buf_addf(r->out,
 			"job j%d node=pve%d storage=%s guests=%d guest=%d size=\"%d MB\" "
@@ -236,7 +237,7 @@ static void trouble(struct random *r)
 		at(r, when, "write nas%d/md%d \"%d MB/s\"", nas, md, pick(r, 0, 100));
 		break;
 	default:
-		at(r, when, "begin nas%d/md%d recovery", nas, md);
+		at(r, when, "begin nas%d/md%d %s", nas, md, WORD(r, "check", "reshape"));
 		break;
 	}
 }
@@ -330,7 +331,7 @@ void random_scenario(uint64_t seed, struct buf *ret)
 		one_policy(&r, i);
 	buf_adds(ret, "policy p0\n");
 	things(&r);
-	for (i = 0, n = pick(&r, 0, 5); i < n; i++)
+	for (i = 0, n = pick(&r, 1, 6); i < n; i++)
 		trouble(&r);
 	for (i = 0, n = pick(&r, 0, 2); i < n; i++)
 		blindness(&r);
