@@ -303,15 +303,8 @@ void desk_sweep(struct desk *desk)
 
 void desk_policy(struct desk *desk)
 {
-	struct gate *gate = desk->gate;
-	struct ticket_run run;
-
-	step_begin(desk, &run);
-	store_add_policy(
-		gate->store, buf_str(&gate->policy_text), run.now.utc_ms, gate->policy_hash);
-	step_tick(desk, &run, NULL);
-	step_commit(desk);
-	step_after(desk);
+	desk->policy_recorded = desk->policy_tried = false;
+	tick_all(desk);
 }
 
 void desk_remember(struct desk *desk)

@@ -42,6 +42,7 @@ struct desk {
 	enum store_where where; /* of the last step */
 	struct err record_err;
 	int64_t anchored; /* decisions since the head was last told to the journal */
+	bool policy_recorded, policy_tried; /* the text of the policy in force */
 	struct desk_counts counts;
 };
 

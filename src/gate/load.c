@@ -128,14 +128,16 @@ void load_apply(struct gate *gate, struct loaded *loaded)
 	struct settings *settings = gate->settings;
 	struct policy *policy = gate->policy;
 
+	if (policy)
+		desk_remember(gate->desk);
+	pending_flush(gate->pending); /* by what is in force: the looks that they wait for may be
+					 dropped */
 	gate->settings = loaded->settings;
 	gate->policy = loaded->policy;
 	gate->roles = loaded->roles;
 	buf_release(&gate->policy_text);
 	gate->policy_text = loaded->policy_text;
 	*loaded = (struct loaded){0};
-	pending_flush(gate->pending);
-	desk_remember(gate->desk);
 	renew_watches(gate);
 	notify_reload(gate->notify);
 	desk_policy(gate->desk);

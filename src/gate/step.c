@@ -146,6 +146,22 @@ static int64_t on_outcome(void *data, const struct outcome *outcome)
 	return id;
 }
 
+/* A policy whose text the record did not take is given to it again once it takes anything: no
+ * decision stands there without what it was decided by. */
+static void put_policy(struct desk *desk)
+{
+	struct gate *gate = desk->gate;
+	struct store_health health;
+
+	if (desk->policy_recorded)
+		return;
+	store_health(gate->store, &health);
+	if (health.ok || !desk->policy_tried)
+		store_add_policy(gate->store, buf_str(&gate->policy_text), desk->now.utc_ms,
+			gate->policy_hash);
+	desk->policy_tried = true;
+}
+
 void step_begin(struct desk *desk, struct ticket_run *ret_run)
 {
 	desk->now = desk->gate->now = clock_now();
@@ -160,6 +176,7 @@ void step_begin(struct desk *desk, struct ticket_run *ret_run)
 		.emit_data = desk,
 	};
 	desk->world.policy = desk->gate->policy;
+	put_policy(desk);
 }
 
 static void on_lost_line(void *data, const char *json)
@@ -176,6 +193,8 @@ static void commit(struct desk *desk)
 	desk->where = store_commit(store, &desk->record_err);
 	if (desk->where == STORE_LOST)
 		store_lost_each(store, on_lost_line, NULL);
+	if (desk->where == STORE_RECORDED || desk->where == STORE_SPILLED)
+		desk->policy_recorded = true;
 	if (!desk_recorded(desk))
 		record_tell(desk->gate);
 }

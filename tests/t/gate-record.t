@@ -77,7 +77,7 @@ ok 'and the override' test "$(query "SELECT reason FROM overrides WHERE id = $OV
 ask "$HELD, \"ticket\": $T, \"wait_ms\": 200"
 ok 'the held job is held on' is 'a["act"]' hold
 if [ -x "$BUILD/rebuildgate" ]; then
-	ok 'the chain verifies' "$BUILD/rebuildgate" log verify --database "$DB"
+	ok 'the chain verifies' eval '"$BUILD/rebuildgate" log verify --database "$DB" >"$OUT" 2>&1'
 fi
 
 # --- full, and the configuration says deny ------------------------------------------------------------
@@ -114,4 +114,9 @@ ok 'saying that nothing is recorded' is 'a["recorded"]' false
 ok 'which is in the journal whole' logged 'Not recorded anywhere but here: \{.*"op":"decision"'
 mount -o remount,rw "$SCRATCH/small"
 ok 'once it can be written it is' wait_for 30 record_is true
+sleep 1000 &
+W5=$!
+STARTED+=("$W5")
+ask "$(worker "$W5")"
+ok 'with the policy that it was decided by' test "$(query "SELECT count(*) FROM decisions d JOIN policies p ON p.hash = d.policy WHERE d.id = $(get 'a["decision"]')")" = 1
 done_testing
