@@ -103,6 +103,7 @@ nas_gone() {
 }
 
 # --- configuration ------------------------------------------------------------------------------
+# shellcheck disable=SC2120
 # policy_write [SETTINGS...]: a rebuild is held; short times, so that a test need not wait for hours.
 policy_write() {
 	cat >"$POLICY" <<-TEXT
@@ -117,6 +118,7 @@ policy_write() {
 	TEXT
 }
 
+# shellcheck disable=SC2120
 # conf_write [SETTINGS...]
 conf_write() {
 	mkdir -p "$(dirname "$DB")"
@@ -158,6 +160,7 @@ gate_kill() {
 	[ -n "$GATE_PID" ] || return 0
 	kill "-$1" "$GATE_PID" 2>/dev/null
 	wait "$GATE_PID" 2>/dev/null
+	# shellcheck disable=SC2034
 	GATE_STATUS=$?
 	GATE_PID=
 }
