@@ -95,17 +95,22 @@ static enum part part_of(const struct session_step *step)
 	return step->verdict == VERDICT_DENY ? PART_FAILS : PART_GOES_ON;
 }
 
-static void say_end(struct hook *hook, const struct session *session,
-	const struct session_step *step, bool warn)
+static void say_end(
+	struct hook *hook, const struct session *session, const struct session_step *step)
 {
 	char line[WORDS_MAX];
 	size_t i;
 
 	words_end(session, step, line);
 	hook_say_line(hook, line);
-	for (i = 0; warn && step->end == SESSION_END_GO && words_warning(&session->answer, i, line);
-		i++)
+	if (step->end != SESSION_END_GO)
+		return;
+	for (i = 0; words_warning(&session->answer, i, line); i++)
 		hook_say_line(hook, line);
+	if (hook->note.said == words_kind(&session->answer))
+		return;
+	hook->note.said = words_kind(&session->answer);
+	memory_note_save(hook);
 }
 
 enum part gate_job_init(struct hook *hook)
@@ -122,7 +127,7 @@ enum part gate_job_init(struct hook *hook)
 	add_job(hook, &ask);
 	if (hook_woken(hook) || !asking_run(&asking, &session, &conf, &step))
 		return PART_ABORTED;
-	say_end(hook, &session, &step, true);
+	say_end(hook, &session, &step);
 	return part_of(&step);
 }
 
@@ -136,7 +141,6 @@ enum part gate_recheck(struct hook *hook)
 	struct session session;
 	struct session_step step;
 	int64_t outage_ms;
-	bool plain;
 
 	link.deadline_ms = ASK_MS;
 	conf.wait_for_gate_ms =
@@ -149,11 +153,12 @@ enum part gate_recheck(struct hook *hook)
 		hook->note.outage_ms += outage_ms;
 		memory_note_save(hook);
 	}
-	/* What goes on as it should needs no line for each guest. */
-	plain = step.end == SESSION_END_GO && step.verdict == VERDICT_ALLOW &&
-		session.answer.verdict == VERDICT_ALLOW && step.held_ms < MS_SECOND;
-	if (!plain)
-		say_end(hook, &session, &step, false);
+	/* The hold before the job is told of there, and what goes on as the job was told needs no
+	 * line for each guest. */
+	step.held_ms = session.held_since_ms.known ? clock_boot_ms() - session.started_ms : 0;
+	if (step.end != SESSION_END_GO || session.held_since_ms.known ||
+		words_kind(&session.answer) != hook->note.said)
+		say_end(hook, &session, &step);
 	return part_of(&step);
 }
 

@@ -24,6 +24,7 @@ enum { WAKE_SIGNAL = 0, WAKE_STDOUT, WAKE_OUTER, WAKE_N };
 struct job_note {
 	int64_t ticket;
 	int64_t outage_ms; /* already waited for a gate inside the job */
+	uint32_t said;     /* words_kind() of what was last told */
 };
 
 struct hook {

@@ -130,24 +130,31 @@ bool memory_note_save(const struct hook *hook)
 {
 	char text[128];
 
-	snprintf(text, sizeof(text), "%s\n%lld %lld\n", hook->worker.boot_id,
-		(long long)hook->note.ticket, (long long)hook->note.outage_ms);
+	snprintf(text, sizeof(text), "%s\n%lld %lld %lu\n", hook->worker.boot_id,
+		(long long)hook->note.ticket, (long long)hook->note.outage_ms,
+		(unsigned long)hook->note.said);
 	return put(hook, "jobs", text);
 }
 
 bool memory_note_load(struct hook *hook)
 {
-	const char *first, *second;
-	uint64_t ticket, outage;
+	uint64_t number[3] = {0};
+	const char *at;
 	char text[128];
+	size_t i, len;
 
-	if (!get(hook, "jobs", text, sizeof(text)) || !(first = this_boot(hook, text)) ||
-		!(second = strchr(first, ' ')))
+	if (!get(hook, "jobs", text, sizeof(text)) || !(at = this_boot(hook, text)))
 		return false;
-	if (!digits_parse(first, (size_t)(second - first), INT64_MAX, &ticket) ||
-		!digits_parse(second + 1, strcspn(second + 1, "\n"), INT64_MAX, &outage))
-		return false;
-	hook->note = (struct job_note){.ticket = (int64_t)ticket, .outage_ms = (int64_t)outage};
+	for (i = 0; i < 3; i++) {
+		len = strcspn(at, " \n");
+		if (!digits_parse(at, len, i < 2 ? INT64_MAX : UINT32_MAX, &number[i]))
+			return false;
+		at += len;
+		at += *at == ' ';
+	}
+	hook->note = (struct job_note){.ticket = (int64_t)number[0],
+		.outage_ms = (int64_t)number[1],
+		.said = (uint32_t)number[2]};
 	return true;
 }
 

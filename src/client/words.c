@@ -47,19 +47,28 @@ static const char *reason_text(const struct answer *answer, enum reason_code cod
 	return "";
 }
 
-/* The first reason, and the array with its percentage where the reason does not name it. */
-static void add_why(char line[WORDS_MAX], const struct answer *answer)
+static void add_array(char line[WORDS_MAX], const struct answer *answer)
 {
-	const char *first = answer->n_reasons ? answer->reasons[0].text : "";
 	char text[UNITS_TEXT_MAX];
 
-	add(line, "%s", *first ? first : "no reason given");
-	if (!answer->facts || !*answer->array || strstr(first, answer->array))
-		return;
 	add(line, " (%s on %s: %s", answer->array, answer->nas, answer->operation);
 	if (answer->progress_ppm.known)
 		add(line, " at %s", percent_show(answer->progress_ppm.v, text));
 	add(line, ")");
+}
+
+/* The first reason, the array with its percentage where the reason does not name it, and what the
+ * rule has to say (its note). */
+static void add_why(char line[WORDS_MAX], const struct answer *answer)
+{
+	const char *first = answer->n_reasons ? answer->reasons[0].text : "";
+	const char *note = reason_text(answer, REASON_NOTE);
+
+	add(line, "%s", *first ? first : "no reason given");
+	if (answer->facts && *answer->array && !strstr(first, answer->array))
+		add_array(line, answer);
+	if (*note && note != first)
+		add(line, "; %s", note);
 }
 
 static const char *then_text(enum verdict then, enum verdict act)
@@ -216,19 +225,35 @@ void words_end(const struct session *session, const struct session_step *step, c
 			(long long)session->ticket);
 }
 
+/* The first reason stands in the line itself; a warning says that it is not as usual. */
+static const enum reason_code warnings[] = {REASON_UNMAPPED, REASON_BLIND, REASON_BLIND_LIMIT,
+	REASON_BLIND_BUDGET, REASON_NO_LEVER, REASON_OBSERVE};
+#define N_WARNINGS (sizeof(warnings) / sizeof(warnings[0]))
+
+uint32_t words_kind(const struct answer *answer)
+{
+	uint32_t kind = answer->verdict == VERDICT_ALLOW ? 0 : (uint32_t)answer->verdict;
+	size_t i;
+
+	if (answer->act != VERDICT_ALLOW)
+		kind |= (uint32_t)answer->act << 4;
+	for (i = 0; i < N_WARNINGS; i++) {
+		if (has_reason(answer, warnings[i]))
+			kind |= UINT32_C(1) << (8 + i);
+	}
+	return answer->recorded ? kind : kind | UINT32_C(1) << (8 + N_WARNINGS);
+}
+
 bool words_warning(const struct answer *answer, size_t at, char ret[WORDS_MAX])
 {
-	static const enum reason_code codes[] = {REASON_UNMAPPED, REASON_BLIND, REASON_BLIND_LIMIT,
-		REASON_BLIND_BUDGET, REASON_NO_LEVER, REASON_OBSERVE};
 	size_t i;
 
 	ret[0] = '\0';
-	/* The first reason stands in the line itself; here it is said that it is not as usual. */
-	for (i = 0; i < sizeof(codes) / sizeof(codes[0]); i++) {
-		if (!has_reason(answer, codes[i]))
+	for (i = 0; i < N_WARNINGS; i++) {
+		if (!has_reason(answer, warnings[i]))
 			continue;
 		if (at-- == 0) {
-			add(ret, "WARNING: %s", reason_text(answer, codes[i]));
+			add(ret, "WARNING: %s", reason_text(answer, warnings[i]));
 			return true;
 		}
 	}

@@ -33,4 +33,8 @@ void words_end(const struct session *session, const struct session_step *step, c
  * would have acted. At `at` = 0, 1, ... until false. */
 bool words_warning(const struct answer *answer, size_t at, char ret[WORDS_MAX]);
 
+/* What sort of answer it is: verdict, act and warnings. 0 for a plain go. A job that was told one
+ * of this kind needs no second line when it asks again and is told the same. */
+uint32_t words_kind(const struct answer *answer);
+
 #endif

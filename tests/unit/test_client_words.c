@@ -181,6 +181,47 @@ static void what_is_not_as_usual_is_a_warning(void **state)
 	assert_false(words_warning(&answer, 3, line));
 }
 
+static void a_rule_s_note_is_said_with_the_reason(void **state)
+{
+	struct session session = {.answer = held()};
+	const struct session_step step = {.end = SESSION_END_GO, .verdict = VERDICT_ALLOW};
+	char line[WORDS_MAX];
+
+	(void)state;
+	session.answer.n_reasons = 2;
+	strcpy(session.answer.reasons[0].text, "md2 on nas1 is idle, degraded");
+	strcpy(session.answer.reasons[1].code, reason_word(REASON_NOTE));
+	strcpy(session.answer.reasons[1].text, "replace the disk");
+	words_end(&session, &step, line);
+	assert_non_null(strstr(line, "go: md2 on nas1 is idle, degraded; replace the disk"));
+	words_hold(&session.answer, SAY_HELD, 0, &now, line);
+	assert_non_null(strstr(line, "held: md2 on nas1 is idle, degraded; replace the disk"));
+}
+
+static void answers_of_one_kind_are_told_once(void **state)
+{
+	struct answer answer = {
+		.act = VERDICT_ALLOW, .verdict = VERDICT_ALLOW, .recorded = true, .n_reasons = 1};
+	uint32_t throttled;
+
+	(void)state;
+	assert_int_equal(words_kind(&answer), 0);
+	strcpy(answer.rule, "check or repair");
+	answer.held_ms = MS_HOUR;
+	assert_int_equal(words_kind(&answer), 0);
+	answer.verdict = VERDICT_THROTTLE;
+	throttled = words_kind(&answer);
+	assert_int_not_equal(throttled, 0);
+	answer.act = VERDICT_THROTTLE;
+	assert_int_not_equal(words_kind(&answer), throttled);
+	answer.act = answer.verdict = VERDICT_ALLOW;
+	answer.recorded = false;
+	assert_int_not_equal(words_kind(&answer), 0);
+	answer.recorded = true;
+	strcpy(answer.reasons[0].code, reason_word(REASON_BLIND));
+	assert_int_not_equal(words_kind(&answer), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -191,6 +232,8 @@ int main(void)
 		cmocka_unit_test(an_outage_says_what_will_happen),
 		cmocka_unit_test(each_end_has_its_sentence),
 		cmocka_unit_test(what_is_not_as_usual_is_a_warning),
+		cmocka_unit_test(a_rule_s_note_is_said_with_the_reason),
+		cmocka_unit_test(answers_of_one_kind_are_told_once),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
