@@ -26,7 +26,7 @@ ok "check says what a job would get" eval 'gate check nas; [ $? = 75 ]'
 job web --guest 101:qemu:snapshot:web --guest 102:lxc:snapshot:mail
 ok "a job that asks meanwhile is held" job_said web '^INFO: rebuildgate: held: .*md2 on nas1 is in recovery'
 ok "its line says until when at most, and what then" \
-	job_said web 'held: .*ends at the latest at .*\(in 7h 59min\), then the job goes on throttled'
+	job_said web 'held: .*ends at the latest at .*\(in 7h 59min\), then the job goes on at full speed'
 ok "and how to let it go" job_said web "held: .*as root on pve1: rebuildgate release T1 --reason .*\\[decision 1\\]"
 ok "vzdump's lock is not taken" job_not_said web 'lock taken'
 ok "status shows the job" holds_true /v1/status '.tickets[0] | .state == "held" and .rule == "rebuild" and .then == "throttle"'
@@ -67,7 +67,7 @@ must slow
 must rig_fail_and_readd vdc
 ok "a rebuild that starts meanwhile is seen" wait_until operation_is recovery
 touch "$GATE/copy"
-ok "before the next guest the job waits" job_said web 'rebuildgate: held: .*md2 on nas1 is in recovery.* then the job goes on throttled'
+ok "before the next guest the job waits" job_said web 'rebuildgate: held: .*md2 on nas1 is in recovery.* then the job goes on at full speed'
 ok "within its recheck" recorded "SELECT 1 FROM decisions WHERE phase = 'backup-start' AND guest = 102 AND act = 'hold' AND rule = 'rebuild'"
 job_wait web
 is "and goes on though the rebuild does" "${ENDED[web]} $(rig_sysfs sync_action)" "0 recover"
@@ -164,7 +164,7 @@ ok "an override is made" gate override add allow --storage nas --for 1h --reason
 job_wait web
 is "and lets the held job go" "${ENDED[web]} $(rig_sysfs sync_action)" "0 recover"
 ok "the task log says why" job_said web 'rebuildgate: go(| after a hold of .*): override 1 by .*: the tape is full'
-ok "the record who and why" recorded "SELECT 1 FROM decisions d JOIN overrides o ON o.id = d.override_id
+ok "the record who and why" recorded "SELECT 1 FROM decisions d JOIN overrides o ON o.id = d.override
 	WHERE d.phase = 'job-init' AND d.step = 2 AND d.act = 'allow' AND o.reason = 'the tape is full' AND o.by = '$(id -un)'"
 ok "cancelled" gate override cancel 1
 job db --guest 102:qemu:snapshot:db
