@@ -150,6 +150,34 @@ static void array_goes_on(struct reader *r, struct scan line)
 			"an array with more slots than are taken (1920)");
 }
 
+/* The first line is words in brackets ("[1 linear]" up to Linux 2.2) and nothing else. */
+static bool is_personalities(struct scan line)
+{
+	scan_take(&line, "Personalities :");
+	while (scan_blanks(&line), scan_take(&line, "[")) {
+		while (line.p < line.end && *line.p != ']' && *line.p != '[')
+			line.p++;
+		if (!scan_take(&line, "]"))
+			return false;
+	}
+	return line.p == line.end;
+}
+
+/* The lines of Linux 2.2 and 2.4 after the personalities: "read_ahead 1024 sectors" or "read_ahead
+ * not set", and Red Hat's "Event: 8". */
+static bool is_old_head(struct scan line)
+{
+	uint64_t n;
+
+	if (scan_take(&line, "Event: "))
+		return scan_number(&line, UINT64_MAX, &n) && line.p == line.end;
+	if (!scan_take(&line, "read_ahead "))
+		return false;
+	return (scan_take(&line, "not set") ||
+		       (scan_number(&line, UINT64_MAX, &n) && scan_take(&line, " sectors"))) &&
+		line.p == line.end;
+}
+
 static void take_line(struct reader *r, struct scan line)
 {
 	struct mdstat *m = r->mdstat;
@@ -164,7 +192,9 @@ static void take_line(struct reader *r, struct scan line)
 		if (r->header || r->array)
 			r->twice = true;
 		r->header = true;
-		r->last_ok = line.end[-1] == ']' || line.end[-1] == ':';
+		r->last_ok = is_personalities(line);
+		/* An array's first line may be joined to it. */
+		m->n_stray += !r->last_ok;
 		m->raidf1 = scan_holds(line, "[raidF1]");
 	} else if (scan_begins(line, "unused devices:")) {
 		/* Before anything else it is no end of an mdstat. */
@@ -173,9 +203,7 @@ static void take_line(struct reader *r, struct scan line)
 	} else if (mdline_is_array(line)) {
 		array_begins(r, line);
 	} else if (!m->whole) {
-		/* The two lines of Linux 2.2 and 2.4 after the personalities. */
-		if (r->header && !r->array &&
-			(scan_begins(line, "read_ahead ") || scan_begins(line, "Event: ")))
+		if (r->header && !r->array && is_old_head(line))
 			r->last_ok = true;
 		else
 			array_goes_on(r, line);

@@ -431,6 +431,35 @@ static void lines_after_a_garbled_first_line_are_nobodys(void **state)
 	assert_int_equal(a->operation, MD_OP_UNKNOWN);
 }
 
+/* A line break was lost: the array that follows in the same line must not be swallowed. */
+static void an_array_joined_to_the_header_is_no_part_of_it(void **state)
+{
+	static const char *const heads[] = {"Personalities : [raid5] ",
+		"Personalities : [raid5] \nread_ahead 1024 sectors",
+		"Personalities : [raid5] \nEvent: 8 ", "Personalities : [raid5"};
+	static const char lost[] = "md1 : active raid5 super 1.2 level 5, 64k chunk, algorithm 2 "
+				   "[4/0] [____]\n";
+	static const char sound[] = "md2 : active raid1 a[0] b[1]\n      1000 blocks [2/2] [UU]\n";
+	char text[512];
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < sizeof(heads) / sizeof(heads[0]); i++) {
+		snprintf(text, sizeof(text), "%s%s" TAIL, heads[i], lost);
+		assert_int_equal(format_of(text), MDSTAT_UNPARSEABLE);
+		snprintf(text, sizeof(text), "%s%s%s" TAIL, heads[i], lost, sound);
+		assert_int_equal(format_of(text), MDSTAT_GOOD);
+		assert_int_equal(m.n_arrays, 1);
+		assert_int_equal(m.n_stray, 1);
+	}
+	assert_int_equal(
+		format_of("Personalities : [1 linear] [2 raid0]\nread_ahead not set\n" TAIL),
+		MDSTAT_GOOD);
+	assert_int_equal(
+		format_of(HEAD "read_ahead 120 sectors  \r\nEvent: 12                   \n" TAIL),
+		MDSTAT_GOOD);
+}
+
 static void no_reading_is_never_no_arrays(void **state)
 {
 	(void)state;
@@ -586,6 +615,7 @@ int main(void)
 		cmocka_unit_test(a_line_that_is_not_the_kernels_takes_trust_away),
 		cmocka_unit_test(what_surrounds_the_text_changes_nothing),
 		cmocka_unit_test(lines_after_a_garbled_first_line_are_nobodys),
+		cmocka_unit_test(an_array_joined_to_the_header_is_no_part_of_it),
 		cmocka_unit_test(no_reading_is_never_no_arrays),
 		cmocka_unit_test(a_text_that_ends_inside_a_line_was_cut),
 		cmocka_unit_test(a_text_that_says_an_array_twice_is_not_believed),
