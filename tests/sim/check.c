@@ -422,6 +422,7 @@ void check_decided(struct sim *sim, struct job *job, const struct outcome *outco
 {
 	const struct decision *d = outcome->decision;
 	bool init = !d->mid_job;
+	size_t i;
 
 	sim_line(sim, "%s (T%lld, %s): %s%s%s, step %d%s%s: %s", job->name,
 		(long long)outcome->ticket, init ? "job-init" : "inside", verdict_word(d->verdict),
@@ -445,6 +446,8 @@ void check_decided(struct sim *sim, struct job *job, const struct outcome *outco
 		note_hold(sim, job, d);
 	if (init && goes(d->act))
 		job->was_released = true;
+	for (i = 0; i < sim->n_jobs && goes(d->act); i++)
+		sim->jobs[i].free_since = -1; /* it is somebody's turn */
 	job->last = *d;
 	job->n_decisions++;
 }
@@ -508,7 +511,7 @@ static bool slot_of(const struct tickets *tickets, const char *nas, const char *
 	return false;
 }
 
-/* The longest that the queue may take where nobody is under way. */
+/* The longest that the queue may take from one that goes to the next, where nobody is under way. */
 static int64_t queue_most(const struct sim *sim)
 {
 	const struct policy *policy = sim->gate.policy;
