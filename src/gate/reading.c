@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "store/store.h"
 
@@ -49,6 +50,55 @@ static void recall(struct reading *reading, struct store *store, const char *nas
 	free(memory);
 }
 
+/* A name that no NAS can have. */
+static void outage_key(const char *nas, char ret[NAS_NAME_MAX + 8])
+{
+	snprintf(ret, NAS_NAME_MAX + 8, "outage:%s", nas);
+}
+
+static void recall_outage(struct reading *reading, struct store *store, const char *nas)
+{
+	struct moment now = clock_now();
+	char key[NAS_NAME_MAX + 8];
+	struct buf text = {0};
+
+	outage_key(nas, key);
+	if (store_memory(store, key, &text, NULL) && text.len) {
+		reading->outage_ms = outage_read(text.data, text.len, &now);
+		reading->outage_kept = true;
+	}
+	buf_release(&text);
+}
+
+/* A restart does not renew the time for which jobs are held blindly. */
+static void remember_outage(struct reading *reading, struct store *store, const struct moment *now)
+{
+	struct buf text = {0};
+	char key[NAS_NAME_MAX + 8];
+
+	if (!reading->outage_ms.known && !reading->outage_kept)
+		return;
+	outage_key(reading->track.name, key);
+	if (!reading->outage_ms.known ||
+		outage_write(
+			now->utc_ms - (now->boot_ms - reading->outage_ms.v), now->utc_ms, &text))
+		store_put_memory(store, key, buf_str(&text), now->utc_ms);
+	reading->outage_kept = reading->outage_ms.known;
+	buf_release(&text);
+}
+
+/* Changes with what a policy may hold for: an array's operation or health. */
+static uint64_t signature(const struct track *track)
+{
+	uint64_t sum = 1;
+	size_t i;
+
+	for (i = 0; i < track->n_arrays; i++)
+		sum = sum * 1000003 + (uint64_t)track->arrays[i].facts.operation * 64 +
+			(uint64_t)track->arrays[i].facts.health;
+	return sum;
+}
+
 void reading_open(struct reading *reading, struct store *store, const struct nas_settings *settings)
 {
 	struct md_role_rule rules[SETTINGS_MAX_ROLES];
@@ -61,6 +111,7 @@ void reading_open(struct reading *reading, struct store *store, const struct nas
 	track_init(&reading->track, settings->name, vendor_of(settings->vendor), rules,
 		settings->n_roles);
 	recall(reading, store, settings->name);
+	recall_outage(reading, store, settings->name);
 	track_facts(&reading->track, 0, &reading->facts);
 }
 
@@ -118,7 +169,9 @@ void reading_remember(
 	struct buf text = {0};
 	char hash[65];
 
-	if (!all && reading->remembered[0] && now->boot_ms - reading->remembered_ms < REMEMBER_MS)
+	remember_outage(reading, store, now);
+	if (!all && reading->remembered[0] && reading->signature == signature(&reading->track) &&
+		now->boot_ms - reading->remembered_ms < REMEMBER_MS)
 		return;
 	memory = calloc(1, sizeof(*memory));
 	if (!memory)
@@ -127,6 +180,7 @@ void reading_remember(
 	if (memory->n_arrays && memory_write(memory, &text) &&
 		store_sha256(text.data, text.len, hash)) {
 		reading->remembered_ms = now->boot_ms;
+		reading->signature = signature(&reading->track);
 		if (strcmp(hash, reading->remembered) != 0) {
 			store_put_memory(store, reading->track.name, buf_str(&text), now->utc_ms);
 			memcpy(reading->remembered, hash, sizeof(hash));

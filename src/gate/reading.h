@@ -16,7 +16,13 @@ struct reading {
 	struct nas_facts facts; /* as of the last call below */
 	char remembered[65];    /* SHA-256 of the memory that the record has */
 	int64_t remembered_ms;  /* boot time */
+	uint64_t signature;     /* of what was remembered: operations and health */
+	struct opt outage_ms;   /* boot time since which the NAS has been blind, by the caller */
+	bool outage_kept;       /* the record has it */
 };
+
+/* An outage that went on while no daemon looked for longer than this is another one. */
+#define OUTAGE_GAP_MS MS_HOUR
 
 /* Begins, with the record's memory of this NAS. `reading` is all zero. */
 void reading_open(
@@ -47,5 +53,10 @@ void reading_remember(
  * not one. */
 bool memory_write(const struct track_memory *memory, struct buf *ret);
 bool memory_read(const char *text, size_t len, struct track_memory *ret, struct err *err);
+
+/* An outage as text: when it began, and when the NAS was blind last. Reading gives its beginning in
+ * this boot's time (it may lie before the boot); unknown if it is over or is no such text. */
+bool outage_write(int64_t since_utc_ms, int64_t last_utc_ms, struct buf *ret);
+struct opt outage_read(const char *text, size_t len, const struct moment *now);
 
 #endif

@@ -32,6 +32,9 @@ static json_t *array_json(const struct track_memory_array *array)
 		json_put_text(object, "level", md_level_word(array->level)) &&
 		json_put_int(object, "raid_disks", array->raid_disks) &&
 		json_put_int(object, "working_best", array->working_best) &&
+		json_put_text(object, "did", md_operation_word(array->operation)) &&
+		json_put_text(object, "was", md_health_word(array->health)) &&
+		json_put_opt(object, "redundancy_left", array->redundancy_left) &&
 		json_put_text(object, "operation", md_operation_word(array->baseline.operation))) {
 		if (json_put(object, "buckets", buckets))
 			return object;
@@ -88,7 +91,7 @@ static bool bucket_read(const json_t *list, struct baseline *ret)
 
 static bool array_read(const json_t *object, struct track_memory_array *ret, struct err *err)
 {
-	const char *role = NULL, *level = NULL, *operation = NULL;
+	const char *role = NULL, *level = NULL, *operation = NULL, *did = NULL, *was = NULL;
 	const json_t *buckets = json_object_get(object, "buckets"), *bucket;
 	size_t i;
 
@@ -96,12 +99,17 @@ static bool array_read(const json_t *object, struct track_memory_array *ret, str
 		!json_may_text(object, "role", &role, err) ||
 		!json_may_text(object, "level", &level, err) ||
 		!json_may_text(object, "operation", &operation, err) ||
+		!json_may_text(object, "did", &did, err) ||
+		!json_may_text(object, "was", &was, err) ||
+		!json_may_opt(object, "redundancy_left", &ret->redundancy_left, err) ||
 		!json_may_int(object, "raid_disks", 0, INT32_MAX, &ret->raid_disks, err) ||
 		!json_may_int(object, "working_best", 0, INT32_MAX, &ret->working_best, err))
 		return false;
 	ret->role = role ? md_role_parse(role) : MD_ROLE_NONE;
 	ret->level = level ? md_level_parse(level) : MD_LEVEL_NONE;
 	ret->baseline.operation = operation ? md_operation_parse(operation) : MD_OP_NONE;
+	ret->operation = did ? md_operation_parse(did) : MD_OP_NONE;
+	ret->health = was ? md_health_parse(was) : MD_HEALTH_NONE;
 	json_array_foreach(buckets, i, bucket)
 	{
 		if (!bucket_read(bucket, &ret->baseline))
@@ -134,4 +142,24 @@ bool memory_read(const char *text, size_t len, struct track_memory *ret, struct 
 out:
 	json_decref(list);
 	return ok;
+}
+
+bool outage_write(int64_t since_utc_ms, int64_t last_utc_ms, struct buf *ret)
+{
+	return buf_addf(ret, "{\"since_utc_ms\":%lld,\"last_utc_ms\":%lld}",
+		(long long)since_utc_ms, (long long)last_utc_ms);
+}
+
+struct opt outage_read(const char *text, size_t len, const struct moment *now)
+{
+	json_t *object = json_read(text, len, NULL);
+	struct opt since = OPT_NONE, last = OPT_NONE, ret = OPT_NONE;
+
+	/* Nobody looked for long, or the clock went back: then this is another outage. */
+	if (json_may_opt(object, "since_utc_ms", &since, NULL) &&
+		json_may_opt(object, "last_utc_ms", &last, NULL) && since.known && last.known &&
+		since.v <= last.v && last.v <= now->utc_ms && now->utc_ms - last.v <= OUTAGE_GAP_MS)
+		ret = OPT(now->boot_ms - (now->utc_ms - since.v));
+	json_decref(object);
+	return ret;
 }

@@ -162,6 +162,7 @@ static void end_look(struct watch *watch, const struct moment *now)
 	}
 	watch->patient = sensor_needs_patience(facts->sensor);
 	facts->blind_since_ms = sight_blind_since(&watch->sight);
+	watch->reading.outage_ms = watch->sight.outage_since_ms;
 	if (changed)
 		tell_change(watch, facts->sensor != SENSOR_OK);
 	desk_looked(watch->gate->desk, &watch->reading, changed);
@@ -368,6 +369,7 @@ struct watch *watch_new(
 	}
 	reading_open(&watch->reading, gate->store, settings);
 	watch->reading.track.stale_ms = gate->settings->stale_after_ms;
+	watch->sight.outage_since_ms = watch->reading.outage_ms;
 	sight_lost(&watch->sight, now, 0);
 	watch->reading.facts.blind_since_ms = sight_blind_since(&watch->sight);
 	watch->next_ms = now + after_ms;

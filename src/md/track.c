@@ -460,6 +460,9 @@ void track_memory_get(const struct track *track, struct track_memory *ret)
 		kept->raid_disks = array->raid_disks;
 		kept->working_best = array->working_best;
 		kept->baseline = array->baseline;
+		kept->operation = array->facts.operation;
+		kept->health = array->facts.health;
+		kept->redundancy_left = array->facts.redundancy_left;
 	}
 }
 
@@ -482,5 +485,10 @@ void track_memory_set(struct track *track, const struct track_memory *memory)
 		array->facts.level = kept->level ? kept->level : MD_LEVEL_UNKNOWN;
 		if (kept->raid_disks)
 			array->facts.raid_disks = OPT(kept->raid_disks);
+		if (kept->operation)
+			array->facts.operation = kept->operation;
+		if (kept->health)
+			array->facts.health = kept->health;
+		array->facts.redundancy_left = kept->redundancy_left;
 	}
 }

@@ -71,6 +71,10 @@ struct track_memory_array {
 	int64_t raid_disks;
 	int64_t working_best;
 	struct baseline baseline;
+	/* What it did and how it was when it was seen last: stands until the first reading. */
+	enum md_operation operation; /* 0: not known */
+	enum md_health health;       /* 0: not known */
+	struct opt redundancy_left;
 };
 
 struct track_memory {

@@ -54,6 +54,17 @@ ask "$W, \"ticket\": $T, \"wait_ms\": 3000"
 api GET /v1/tickets
 ok 'blind, the hold that was goes on' is 'a["tickets"][0]["act"]' hold
 ok 'by its own rule' is 'a["tickets"][0]["rule"]' rebuild
+api GET /v1/nas
+before=$(get 'a["nas"][0]["blind_ms"]')
+gate_kill KILL
+gate_start
+wait_for 15 sensor_is exit-status
+api GET /v1/nas
+after=$(get 'a["nas"][0]["blind_ms"]')
+ok "a restart is no new outage ($before ms, then $after ms)" [ "$after" -ge "$before" ]
+api GET '/v1/check?storage=backup'
+ok 'what was known last is known after a restart too: the rebuild holds' is 'a["rule"]' rebuild
+ok 'in step 4' is 'a["step"]' 4
 api POST /v1/withdraw "{\"ticket\": $T, $W}"
 
 # --- what is no reading ------------------------------------------------------------------------------

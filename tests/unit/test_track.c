@@ -400,9 +400,11 @@ static void memory_survives_a_restart(void **state)
 	track_memory_set(&track, &memory);
 	track_facts(&track, 0, &facts);
 	assert_int_equal(facts.sensor, SENSOR_NEVER);
-	assert_int_equal(
-		md("md2")->health, MD_HEALTH_UNKNOWN); /* not looked at yet is not absent */
-	assert_int_equal(md("md2")->operation, MD_OP_UNKNOWN);
+	/* What was known last: neither absent nor unknown, and the sensor says that it is old. */
+	assert_int_equal(md("md2")->health, MD_HEALTH_DEGRADED);
+	assert_int_equal(md("md2")->operation, MD_OP_RECOVERY);
+	assert_int_equal(md("md2")->redundancy_left.v, 1);
+	assert_false(md("md2")->rate.known);
 	RECOVERY(1000, done);
 	assert_int_equal(md("md2")->operation, MD_OP_RECOVERY);
 	assert_int_equal(md("md2")->baseline.v, 10240000);
