@@ -204,13 +204,13 @@ recorded() {
 	[ -n "$(record "$1")" ] || { echo "nothing found: $1" && record 'SELECT id, ticket, verdict, act, step, rule FROM decisions' && return 1; }
 }
 
-# proven: the record verifies, and all that was decided is decided the same again.
+# proven: the record verifies, and every single thing that was decided is decided the same again.
 proven() {
 	local out
 	gate log verify --database "$DB" || return 1
 	out=$(gate replay --database "$DB") || { echo "$out" && return 1; }
 	echo "$out"
-	grep -Eq 'identical' <<<"$out"
+	grep -Eq '^([0-9]+) decisions, \1 identical' <<<"$out"
 }
 
 # --- jobs ------------------------------------------------------------------------------------------------------------
