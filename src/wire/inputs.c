@@ -77,13 +77,14 @@ static json_t *queue_value(const struct queue_view *queue)
 			json_put_int(object, "backlog", queue->backlog));
 }
 
+/* What a later release added to the record may be absent: an older row counts it as none. */
 static bool queue_read(const json_t *value, struct queue_view *ret, struct err *err)
 {
 	return json_get_int(value, "ahead", 0, INT64_MAX, &ret->ahead, err) &&
 		json_get_int(value, "running_nas", 0, INT64_MAX, &ret->running_nas, err) &&
 		json_get_int(value, "running_node", 0, INT64_MAX, &ret->running_node, err) &&
 		json_may_opt(value, "since_release_ms", &ret->since_release_ms, err) &&
-		json_get_int(value, "backlog", 0, INT64_MAX, &ret->backlog, err);
+		json_may_int(value, "backlog", 0, INT64_MAX, &ret->backlog, err);
 }
 
 static json_t *moment_value(const struct moment *now)

@@ -468,6 +468,29 @@ static void unknown_members_are_ignored(void **state)
 	json_decref(value);
 }
 
+static void an_older_record_without_later_members_is_read(void **state)
+{
+	struct inputs *in = calloc(1, sizeof(*in)), *back = calloc(1, sizeof(*back));
+	struct err err = {0};
+	json_t *value;
+
+	(void)state;
+	assert_non_null(in);
+	assert_non_null(back);
+	pick_inputs(in);
+	in->queue.backlog = 7;
+	value = wire_inputs(in);
+	assert_true(wire_inputs_read(value, back, &err));
+	assert_int_equal(back->queue.backlog, 7);
+	assert_int_equal(json_object_del(json_object_get(value, "queue"), "backlog"), 0);
+	assert_true(wire_inputs_read(value, back, &err));
+	assert_int_equal(back->queue.backlog, 0);
+	assert_int_equal(back->queue.ahead, in->queue.ahead);
+	json_decref(value);
+	free(in);
+	free(back);
+}
+
 static void what_is_no_object_is_refused(void **state)
 {
 	json_t *value = json_array();
@@ -575,6 +598,7 @@ int main(void)
 		cmocka_unit_test(shown_facts_have_spans_and_nulls),
 		cmocka_unit_test(what_is_wrong_is_named),
 		cmocka_unit_test(unknown_members_are_ignored),
+		cmocka_unit_test(an_older_record_without_later_members_is_read),
 		cmocka_unit_test(what_is_no_object_is_refused),
 		cmocka_unit_test(a_shown_ticket_has_the_apis_members),
 		cmocka_unit_test(no_memory_is_an_error),
