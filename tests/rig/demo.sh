@@ -23,6 +23,8 @@ daemon='' job='' player=''
 end() {
 	local pid
 	trap '' INT TERM
+	# The worker has a session of its own, as a real one: it is stopped as the Stop button does it.
+	if [ -s "$work/vzdump.pid" ] && [ -n "$job" ]; then tests/fakes/vzdump.pl stop "$(cat "$work/vzdump.pid")" 2>/dev/null || true; fi
 	for pid in $job $player $daemon; do kill "$pid" 2>/dev/null || true; done
 	for pid in $job $player $daemon; do wait "$pid" 2>/dev/null || true; done
 	rig_cleanup
