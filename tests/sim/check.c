@@ -23,7 +23,8 @@ const char *const invariant_names[INV_COUNT] = {
 	[INV_BOUND] = "no hold is longer than its policy says",
 	[INV_BLIND] = "unknown is never taken for idle",
 	[INV_STARVE] = "no job waits where nothing holds it",
-	[INV_SLOTS] = "releases never exceed max_running, nor one job on a node",
+	[INV_SLOTS] =
+		"releases never exceed max_running, one job on a node, one each release_interval",
 	[INV_SETTLE] = "no release before settle is over, none is held again",
 	[INV_LEAK] = "no ticket and no slot is left when all jobs are over",
 	[INV_SAME] = "the same inputs give the same decision, through JSON too",
@@ -77,9 +78,13 @@ static int nas_at(const struct sim *sim, const char *name)
 void check_opened(struct sim *sim, size_t at)
 {
 	struct ledger *ledger = &sim->gate.watches[at].ledger;
+	int64_t released_ms = ledger->released_ms;
 	size_t i;
 
-	*ledger = (struct ledger){.outage_since = sim->t, .ok_since = -1, .calm_since = -1};
+	*ledger = (struct ledger){.released_ms = released_ms,
+		.outage_since = sim->t,
+		.ok_since = -1,
+		.calm_since = -1};
 	for (i = 0; i < DISKS_MAX_ARRAYS; i++)
 		ledger->arrays[i].held_ms = -1;
 }
@@ -345,7 +350,9 @@ static void check_settle(struct sim *sim, struct job *job)
 
 static void check_slots(struct sim *sim, struct job *job)
 {
-	int64_t most = settings_of(sim, job->limit_rule)->max_running;
+	const struct rule_settings *set = settings_of(sim, job->limit_rule);
+	int64_t most = set->max_running, ago;
+	int at = nas_at(sim, sim_mapping(sim, job->storage)->nas);
 	int running = slots(sim, job, false);
 
 	if (!verify(sim, INV_SLOTS))
@@ -353,6 +360,11 @@ static void check_slots(struct sim *sim, struct job *job)
 	if (sim_mapping(sim, job->storage)->nas[0] && running >= most)
 		check_broken(sim, INV_SLOTS, "%s goes while %d are under way, max_running is %lld",
 			job->name, running, (long long)most);
+	ago = at < 0 ? SIM_NEVER : sim->t - sim->gate.watches[at].ledger.released_ms;
+	if (ago < set->release_interval_ms)
+		check_broken(sim, INV_SLOTS,
+			"%s goes %lld s after the last one, release_interval is %lld s", job->name,
+			(long long)ago / 1000, (long long)set->release_interval_ms / 1000);
 	if (job->client == CLIENT_VZDUMP && slots(sim, job, true) > 0)
 		check_broken(sim, INV_SLOTS, "%s goes while another one of %s is under way",
 			job->name, job->node);
@@ -423,6 +435,7 @@ void check_decided(struct sim *sim, struct job *job, const struct outcome *outco
 	const struct decision *d = outcome->decision;
 	bool init = !d->mid_job;
 	size_t i;
+	int at;
 
 	sim_line(sim, "%s (T%lld, %s): %s%s%s, step %d%s%s: %s", job->name,
 		(long long)outcome->ticket, init ? "job-init" : "inside", verdict_word(d->verdict),
@@ -442,6 +455,9 @@ void check_decided(struct sim *sim, struct job *job, const struct outcome *outco
 		check_slots(sim, job);
 		check_order(sim, job);
 	}
+	at = nas_at(sim, sim_mapping(sim, job->storage)->nas);
+	if (init && goes(d->act) && outcome->before == TICKET_HELD && at >= 0)
+		sim->gate.watches[at].ledger.released_ms = sim->t;
 	if (init && d->act == VERDICT_HOLD)
 		note_hold(sim, job, d);
 	if (init && goes(d->act))

@@ -118,8 +118,8 @@ static int run_random(uint64_t first, uint64_t count)
 		printf("%sok %d - %s (%lld times, %llu random scenarios)\n",
 			bad[i] || !checked[i] ? "not " : "", i + 1, invariant_names[i],
 			(long long)checked[i], (unsigned long long)count);
-	printf("%sok %d - no scenario makes a mistake of its own (%lld decisions)\n", bad[i] ? "not " : "", i + 1,
-		(long long)decisions);
+	printf("%sok %d - no scenario makes a mistake of its own (%lld decisions)\n",
+		bad[i] ? "not " : "", i + 1, (long long)decisions);
 	printf("1..%d\n", INV_COUNT + 1);
 	return failed ? 1 : 0;
 }

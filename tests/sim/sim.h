@@ -62,7 +62,8 @@ struct ledger {
 		int same;        /* looks in a row that showed it */
 		int64_t held_ms; /* the last look at which it was one that the policy holds */
 	} arrays[DISKS_MAX_ARRAYS];
-	int64_t calm_since; /* nothing but idle has been shown since; -1 */
+	int64_t released_ms; /* the last held job went */
+	int64_t calm_since;  /* nothing but idle has been shown since; -1 */
 };
 
 struct sim_watch {

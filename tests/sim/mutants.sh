@@ -1,0 +1,107 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# Proves that the simulation can fail: builds it with one mistake at a time in src/core, src/md or src/wire and runs it.
+# usage: tests/sim/mutants.sh BUILD [NUMBER...]   (BUILD holds a built simulation: make B=BUILD sim)
+#
+# Prints a line for each mistake: caught by what, or NOT CAUGHT. Exits 1 where one was not. Not part of `make check`: minutes.
+set -u
+build=${1:-build}
+shift
+scratch=$(mktemp -d) || exit 1
+trap 'rm -rf "$scratch"' EXIT
+cc=${CC:-gcc}
+read -ra cflags < <(echo "-std=gnu17 -D_GNU_SOURCE -I$scratch/src -O2 -w $(pkg-config --cflags jansson)")
+read -ra libs < <(pkg-config --libs jansson libcurl libssh libconfig sqlite3 libmicrohttpd libsystemd libcrypto)
+cp -r src "$scratch/src"
+n=0 missed=0
+
+# mutant FILE OLD NEW: OLD must stand there.
+mutant() {
+	local file=$1 old=$2 new=$3 by
+	n=$((n + 1))
+	[ ${#only[@]} -eq 0 ] || [[ " ${only[*]} " == *" $n "* ]] || return 0
+	OLD=$old NEW=$new perl -0pe 's/\Q$ENV{OLD}\E/$ENV{NEW}/' "src/$file" >"$scratch/src/$file"
+	if cmp -s "src/$file" "$scratch/src/$file"; then
+		echo "$n $file: '$old' does not stand there any more"
+		missed=$((missed + 1))
+		return
+	fi
+	"$cc" "${cflags[@]}" -c -o "$scratch/mutant.o" "$scratch/src/$file" &&
+		"$cc" -pie -o "$scratch/sim" "$scratch/mutant.o" "$build"/tests/sim/*.o "$build/src/gate/reading.o" \
+			"$build/src/gate/reading_memory.o" "$build/librebuildgate.a" "${libs[@]}" || exit 1
+	{
+		timeout 60 "$scratch/sim" tests/sim/scenarios/*.sim
+		timeout 100 "$scratch/sim" --random 600 --seed 1
+	} >"$scratch/out" 2>&1
+	by=$(grep '^not ok' "$scratch/out" | sed -E 's/^not ok [0-9]+ - //; s/ \(.*//; s|.*/||' | paste -sd, | sed 's/,/, /g' | cut -c1-220)
+	[ "$(grep -c '^1\.\.' "$scratch/out")" -eq 2 ] || by="$by (it dies)"
+	if [ -z "$by" ]; then
+		echo "$n NOT CAUGHT $file: $old -> $new"
+		missed=$((missed + 1))
+	else
+		echo "$n caught $file: $old -> $new: by $by"
+	fi
+	cp "src/$file" "$scratch/src/$file"
+}
+only=("$@")
+
+# A hold's end.
+mutant core/hold.c 'own < usual ? usual : own;' 'own < usual ? usual : own * 2;'
+mutant core/hold.c 'return for_blind(policy, rule) && own < usual' 'return own < usual'
+mutant core/hold.c '-BEFORE_NEXT_START_MS' '+ MS_HOUR'
+mutant core/hold.c 'else if (ticket->expired)' 'else if (0)'
+mutant core/hold.c 'span_between(d->in->ticket.recheck_ms, d->set->recheck_ms)' 'd->set->recheck_ms'
+mutant core/hold.c 'if (d->base_step == 2 && d->base == VERDICT_DENY)' 'if (0)'
+mutant core/decide.c 'd->blind_ms.v < rule->set.max_hold.v)' '1)'
+mutant core/decide.c 'd->blind_ms.v > d->policy->blind_limit_ms' '0'
+# The queue.
+mutant core/hold.c 'return q->set->settle_ms;' 'return q->set->settle_ms / 2;'
+mutant core/hold.c 'if (running < most)' 'if (running <= most)'
+mutant core/hold.c 'running_node <= 0' 'running_node <= 1'
+mutant core/hold.c 'if (ahead <= 0)' 'if (1)'
+mutant core/hold.c 'since->v >= q->set->release_interval_ms' '1'
+mutant core/hold.c 'queue->ahead > 0 || queue->backlog > 0' '0'
+mutant core/ticket_list.c 'ret->running_nas += same_nas' 'ret->running_nas += 0'
+mutant core/ticket_list.c 'ret->running_node += shares_lock(other, request)' 'ret->running_node += 0'
+mutant core/ticket_list.c 'ret->ahead += before' 'ret->ahead += !before'
+mutant core/ticket_list.c 'ticket->request.client == CLIENT_VZDUMP &&' ''
+# What is not known.
+mutant core/decide.c 'if (facts->sensor == SENSOR_OK)' 'if (facts->read_at_ms.known)'
+mutant core/decide.c 'found.verdict == VERDICT_HOLD && !found' 'found.verdict == VERDICT_DENY && !found'
+mutant core/decide.c 'd->policy->observe ||' ''
+mutant core/rules.c 'return a->verdict > b->verdict' 'return a->verdict < b->verdict'
+mutant core/match.c 'return eval_list(m, cond, depth, MATCH_NO, MATCH_YES);' 'return eval_list(m, cond, depth, MATCH_YES, MATCH_NO);'
+mutant core/match.c 'span_add(now->utc_ms, now->utc_offset_s * MS_SECOND)' 'now->utc_ms'
+mutant core/match.c '(goes_on && at < window->to_s)' '0'
+mutant core/override.c 'o->until_utc_ms > in->now.utc_ms' '1'
+mutant core/override.c 'return rank_a > rank_b' 'return rank_a < rank_b'
+mutant core/sight.c 'now_ms - sight->seen_since_ms.v >= settle_ms' '1'
+mutant core/sight.c 'sight->outage_since_ms = OPT_NONE;' ';'
+# Tickets.
+mutant core/ticket.c 'ticket->clear_boot_ms = OPT_NONE;' ';'
+mutant core/ticket.c '(d->hold_step == 2 || d->hold_step == 4)' 'd->hold_step == 2'
+mutant core/ticket.c '(d->hold_step == 2 || d->hold_step == 4)' 'd->hold_step == 4'
+mutant core/ticket.c 'ticket->slot = ticket->request.client != CLIENT_WAIT' 'ticket->slot = false'
+mutant core/ticket.c 'strcmp(ticket->nas, nas) == 0' 'strcmp(ticket->nas, nas) != 0'
+mutant core/ticket.c 'span_add(ticket->recheck_used_ms, span_since(ticket->recheck_boot_ms, now_ms).v);
+	ticket->recheck_boot_ms = OPT_NONE;' '0;
+	ticket->recheck_boot_ms = OPT_NONE;'
+mutant core/ticket.c 'begin(run, ticket, "it has begun");' ';'
+mutant core/ticket.c 'ticket = ticket_list_past(run->tickets, ask);' 'ticket = NULL;'
+mutant core/ticket.c 'ticket_list_note_release(run->tickets, ticket->nas, run->now.boot_ms);' ';'
+mutant core/ticket_list.c 'next = span_sooner(next, OPT(span_add(ticket->decided_boot_ms, again->v)));' ';'
+mutant core/ticket_list.c 'tickets->list[at] = *ticket;
+	tickets->n++;' 'tickets->list[at] = *ticket; tickets->list[at].held_boot_ms = OPT_NONE;
+	tickets->n++;'
+mutant core/ticket_sweep.c 'if (!silent(ticket, sweep, now))' 'if (1)'
+mutant core/ticket_sweep.c 'under_way >= policy->running_ttl_ms' '0'
+mutant core/ticket_sweep.c 'ticket->slot = false;' ';'
+# Facts, and what is written down.
+mutant md/track.c 'array->calm_since_ms = OPT(since_ms);' ';'
+mutant md/track.c 'array->next_operation == seen->operation &&' '0 &&'
+mutant md/track.c '(array->next_sync_state == seen->sync_state ||
+			array->operation != seen->operation)' 'array->next_sync_state == seen->sync_state'
+mutant wire/inputs.c 'json_put_int(object, "hold_step", view->hold_step)' 'json_put_int(object, "hold_step", 0)'
+mutant wire/ticket.c 'json_put_text(object, "hold_rule", ticket->hold_rule)' 'json_put_text(object, "hold_rule", "")'
+echo "$n mistakes, $missed not caught"
+[ "$missed" -eq 0 ]
