@@ -50,7 +50,7 @@ nas_recorded() {
 	mkdir "$work/root"
 	"$B/tools/replay-nas" --hold tests/golden/readings/rebuild.txt "$work/root" >"$work/player.log" 2>&1 &
 	player=$!
-	for _ in $(seq 100); do [ -s "$work/root/proc/mdstat" ] && break; sleep 0.1; done
+	for _ in $(seq 300); do grep -q recovery "$work/root/proc/mdstat" 2>/dev/null && break; sleep 0.1; done
 	cat "$work/root/proc/mdstat"
 	nas="{ name = \"nas1\"; via = \"local\"; root = \"$work/root\"; }"
 }
