@@ -186,8 +186,8 @@ static void wait_settle(const struct deciding *d, struct queueing *q)
 		return;
 	q->waits_for = REASON_SETTLE;
 	q->left_ms = OPT(span_between(clear, needed));
-	text_add(&text, "nothing holds it any more for %s, it goes on after %s (settle)",
-		span_show(clear, for_ms), span_show(needed, of_ms));
+	text_add(&text, "no rule holds it any more, it goes on after %s of that (settle), %s to go",
+		span_show(needed, of_ms), span_show(needed - clear, for_ms));
 }
 
 static void wait_node(const struct deciding *d, struct queueing *q)

@@ -338,7 +338,7 @@ static void all_that_mattered_is_told(void **state)
 	assert_true(reasons_tell(REASON_NEXT_START, "next start is near, the hold ends: throttle"));
 	decide_row(&(struct row){.ticket = {HELD, .clear_ms = OPT(3 * MIN)}});
 	assert_true(reasons_tell(REASON_SETTLE,
-		"nothing holds it any more for 3min, it goes on after 10min (settle)"));
+		"no rule holds it any more, it goes on after 10min of that (settle), 7min to go"));
 	decide_row(&(struct row){.o = {O(7, HOLD, .ticket = 0)}});
 	assert_true(reasons_tell(REASON_OVERRIDE, "override 7 by anna says hold: she knows"));
 }
