@@ -155,12 +155,25 @@ enum md_role vendor_role(enum md_vendor vendor, const struct mdstat *mdstat,
 	return MD_ROLE_DATA;
 }
 
+/* Members without any of `flags`. */
+static int64_t members_but(
+	const struct mdstat *mdstat, const struct mdstat_array *array, uint32_t flags)
+{
+	int64_t n = 0;
+	size_t i;
+
+	for (i = 0; i < array->n_members; i++)
+		n += !(mdstat->members[array->first_member + i].flags & flags);
+	return n;
+}
+
 bool vendor_empty_slots(
 	enum md_vendor vendor, const struct mdstat *mdstat, const struct mdstat_array *array)
 {
-	(void)mdstat;
-	return is_system(vendor, array) && array->raid_disks.known && array->working.known &&
-		(array->slots_missing || array->working.v < array->raid_disks.v);
+	if (!is_system(vendor, array) || !array->raid_disks.known || !array->working.known)
+		return false;
+	return (array->slots_missing || array->working.v < array->raid_disks.v) &&
+		members_but(mdstat, array, MDSTAT_SPARE | MDSTAT_REPLACEMENT) < array->raid_disks.v;
 }
 
 /* The array that has the same disks on a sound box. */
@@ -187,7 +200,9 @@ enum md_health vendor_health(
 
 	if (health != MD_HEALTH_DEGRADED || !vendor_empty_slots(vendor, mdstat, array))
 		return health;
-	if (array->n_failed || array->operation == MD_OP_RECOVERY)
+	/* A member that has a slot and is not in sync is rebuilt, or waits for it. */
+	if (array->n_failed || array->operation == MD_OP_RECOVERY ||
+		members_but(mdstat, array, MDSTAT_SPARE | MDSTAT_REPLACEMENT) > array->working.v)
 		return MD_HEALTH_DEGRADED;
 	other = sister(mdstat, array);
 	if (is_raid1(other) && other->working.known && other->working.v > array->working.v)

@@ -110,6 +110,29 @@ static void a_real_loss_in_a_system_array_still_shows(void **state)
 		MD_HEALTH_FAILED);
 }
 
+static void a_disk_that_waits_for_its_rebuild_is_no_empty_slot(void **state)
+{
+	static const char waits[] = SYNOLOGY(MD0,
+		"sata1p2[0] sata2p2[1] sata3p2[2] sata4p2[4]\n"
+		"      2097088 blocks [5/3] [UUU__]\n      \tresync=DELAYED\n");
+	static const char filled[] = SYNOLOGY("sata1p1[0] sata2p1[1] sata3p1[2] sata4p1[4](F)\n"
+					      "      8388544 blocks [4/3] [UUU_]\n",
+		MD1);
+	static const char spare[] = SYNOLOGY("sata1p1[0] sata2p1[1] sata3p1[2] sata4p1[4](S)\n"
+					     "      8388544 blocks [4/3] [UUU_]\n",
+		MD1);
+
+	(void)state;
+	assert_int_equal(health(MD_VENDOR_SYNOLOGY, waits, "md1"), MD_HEALTH_DEGRADED);
+	assert_true(vendor_empty_slots(MD_VENDOR_SYNOLOGY, &m, mdstat_find(&m, "md1")));
+	assert_int_equal(health(MD_VENDOR_SYNOLOGY, waits, "md0"), MD_HEALTH_OPTIMAL);
+	/* As many disks as slots: one of them failed, none is empty. */
+	assert_int_equal(health(MD_VENDOR_SYNOLOGY, filled, "md0"), MD_HEALTH_DEGRADED);
+	assert_false(vendor_empty_slots(MD_VENDOR_SYNOLOGY, &m, mdstat_find(&m, "md0")));
+	assert_int_equal(health(MD_VENDOR_SYNOLOGY, spare, "md0"), MD_HEALTH_OPTIMAL);
+	assert_true(vendor_empty_slots(MD_VENDOR_SYNOLOGY, &m, mdstat_find(&m, "md0")));
+}
+
 static void a_qnap_is_known_by_md9_and_md13(void **state)
 {
 	static char text[2048];
@@ -182,6 +205,7 @@ int main(void)
 		cmocka_unit_test(a_synology_with_empty_bays_is_healthy),
 		cmocka_unit_test(on_a_plain_box_the_same_slots_are_a_loss),
 		cmocka_unit_test(a_real_loss_in_a_system_array_still_shows),
+		cmocka_unit_test(a_disk_that_waits_for_its_rebuild_is_no_empty_slot),
 		cmocka_unit_test(a_qnap_is_known_by_md9_and_md13),
 		cmocka_unit_test(a_plain_box_stays_generic),
 		cmocka_unit_test(configuration_overrules_the_vendor),
