@@ -4,8 +4,8 @@
  *
  * Synology's md0 (system) and md1 (swap) and QNAP's md9, md13 and the like are RAID 1 over all bays
  * of the model, also the empty ones: "[8/5] [UUUUU___]" is a healthy box with five disks. A lost
- * disk looks nearly the same; what tells them apart is a failed member, one that is rebuilt or waits
- * for it, or fewer members than in the sister array (md0 against md1, md9 against md13).
+ * disk looks nearly the same; what tells them apart is a failed member, one that is rebuilt or
+ * waits for it, or fewer members than in the sister array (md0 against md1, md9 against md13).
  */
 #ifndef RG_MD_VENDOR_H
 #define RG_MD_VENDOR_H
