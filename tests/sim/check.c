@@ -513,15 +513,17 @@ static void check_outage(struct sim *sim, struct job *job)
 			(long long)rule->set.max_hold.v / 1000);
 }
 
-static bool slot_of(const struct tickets *tickets, const char *nas, const char *node)
+static bool slot_of(const struct tickets *tickets, const char *nas, const struct job *job)
 {
 	size_t i;
 
 	for (i = 0; i < tickets->n; i++) {
 		const struct ticket *ticket = &tickets->list[i];
+		bool lock = job->client == CLIENT_VZDUMP &&
+			ticket->request.client == CLIENT_VZDUMP &&
+			!strcmp(ticket->request.node, job->node);
 
-		if (ticket->slot &&
-			(!strcmp(ticket->nas, nas) || !strcmp(ticket->request.node, node)))
+		if (ticket->slot && (lock || !strcmp(ticket->nas, nas)))
 			return true;
 	}
 	return false;
@@ -555,7 +557,7 @@ static void check_starve(struct sim *sim, struct job *job)
 	if (at < 0 || !verify(sim, INV_STARVE))
 		return;
 	free_now = sim->gate.watches[at].ledger.calm_since >= 0 &&
-		!slot_of(&sim->gate.tickets, nas, job->node) && !sim->gate.n_overrides &&
+		!slot_of(&sim->gate.tickets, nas, job) && !sim->gate.n_overrides &&
 		!windows(sim->gate.policy);
 	if (!free_now)
 		job->free_since = -1;

@@ -13,7 +13,6 @@
 
 #define LOCKWAIT_MS (3 * MS_HOUR)
 #define OUTAGE_IN_JOB_MS (30 * MS_SECOND)
-#define BOOT_ID "6d1a3c50-0000-4000-8000-000000000001"
 
 static void go_on(struct sim *sim, struct job *job);
 
@@ -321,7 +320,7 @@ bool job_start(struct sim *sim, struct job *job)
 	job->go_ms = job->begun_ms = job->ended_ms = -1;
 	job->worker = (struct worker){
 		.pid = (int64_t)job->runs * SIM_MAX_JOBS + at, .start_ticks = sim->t};
-	snprintf(job->worker.boot_id, sizeof(job->worker.boot_id), "%s", BOOT_ID);
+	snprintf(job->worker.boot_id, sizeof(job->worker.boot_id), "%s", SIM_BOOT_ID);
 	job->next_start_utc_ms =
 		job->period_ms ? OPT(sim_moment(sim).utc_ms + job->period_ms) : OPT_NONE;
 	job->ticket = 0;

@@ -28,6 +28,8 @@
 #define SIM_TRACE 25 /* last lines that a failure shows */
 #define SIM_START_MS (10 * MS_HOUR)
 #define SIM_NEVER INT64_MAX
+#define SIM_CHORES_MS (5 * MS_SECOND)
+#define SIM_BOOT_ID "6d1a3c50-0000-4000-8000-000000000001"
 
 /* What must always hold; one line of TAP each over the random runs. */
 enum invariant {
@@ -221,13 +223,14 @@ struct node *sim_node(struct sim *sim, const char *name);
 const struct mapping *sim_mapping(struct sim *sim, const char *storage);
 struct job *sim_job_of(struct sim *sim, int64_t ticket);
 
-/* gate.c: what src/gate/desk.c, step.c and told.c do */
+/* gate.c, gate_life.c: what src/gate/desk.c, step.c and told.c do */
 bool gate_policy(struct sim *sim, const char *name);
 void gate_start(struct sim *sim);
 void gate_stop(struct sim *sim, bool killed);
 void gate_ask(struct sim *sim, struct job *job);
 void gate_report(struct sim *sim, struct job *job, const char *phase);
 void gate_withdraw(struct sim *sim, struct job *job);
+void gate_ticket_gone(struct sim *sim, int64_t ticket);
 void gate_worker_gone(struct sim *sim, struct job *job);
 bool gate_release(struct sim *sim, struct job *job, const char *reason);
 bool gate_override(struct sim *sim, struct override *override);
