@@ -75,9 +75,16 @@ struct session_step session_start(
 	return ask(session, boot_ms);
 }
 
+/* A job in the queue waits there, whoever is before it: each job that ends moves all the others. */
 static const char *first_code(const struct answer *answer)
 {
-	return answer->n_reasons ? answer->reasons[0].code : "";
+	const char *word = answer->n_reasons ? answer->reasons[0].code : "";
+	enum reason_code code = reason_parse(word);
+
+	if (code == REASON_QUEUE_BEHIND || code == REASON_QUEUE_NAS || code == REASON_QUEUE_NODE ||
+		code == REASON_QUEUE_INTERVAL)
+		return "queue";
+	return word;
 }
 
 /* Whether a person would call it another hold. Progress alone does not count, nor does an end that

@@ -131,6 +131,15 @@ static void a_line_comes_with_news_and_else_every_half_hour(void **state)
 	strcpy(answer.rule, "degraded");
 	step = session_answered(&s, &answer, T0 + t);
 	assert_int_equal(step.say, SAY_CHANGED);
+	strcpy(answer.reasons[0].code, reason_word(REASON_QUEUE_BEHIND));
+	step = session_answered(&s, &answer, T0 + t);
+	assert_int_equal(step.say, SAY_CHANGED);
+	strcpy(answer.reasons[0].code, reason_word(REASON_QUEUE_NODE));
+	step = session_answered(&s, &answer, T0 + t);
+	assert_int_equal(step.say, 0);
+	strcpy(answer.reasons[0].code, reason_word(REASON_QUEUE_WINDOW));
+	step = session_answered(&s, &answer, T0 + t);
+	assert_int_equal(step.say, SAY_CHANGED);
 	answer.ends_in_ms.v -= 3 * MS_MINUTE;
 	step = session_answered(&s, &answer, T0 + t);
 	assert_int_equal(step.say, SAY_CHANGED);
