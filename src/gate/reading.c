@@ -79,9 +79,11 @@ static void remember_outage(struct reading *reading, struct store *store, const 
 	if (!reading->outage_ms.known && !reading->outage_kept)
 		return;
 	outage_key(reading->track.name, key);
-	if (!reading->outage_ms.known ||
-		outage_write(
-			now->utc_ms - (now->boot_ms - reading->outage_ms.v), now->utc_ms, &text))
+	/* The record takes no empty text: an object without members is no outage. */
+	if (reading->outage_ms.known
+			? outage_write(now->utc_ms - (now->boot_ms - reading->outage_ms.v),
+				  now->utc_ms, &text)
+			: buf_adds(&text, "{}"))
 		store_put_memory(store, key, buf_str(&text), now->utc_ms);
 	reading->outage_kept = reading->outage_ms.known;
 	buf_release(&text);

@@ -42,6 +42,7 @@ nas_idle
 ok 'it is seen again by itself' wait_for 30 sensor_is ok
 ask "$W, \"ticket\": $T, \"wait_ms\": 20000"
 ok 'and the job goes' is 'a["act"]' allow
+ok 'the end of an outage is written down' eval '! logged "The record cannot be written"'
 api POST /v1/report "{\"ticket\": $T, $W, \"phase\": \"job-end\"}"
 
 nas_rebuild

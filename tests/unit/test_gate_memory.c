@@ -86,6 +86,7 @@ static void an_outage_goes_on_over_a_restart(void **state)
 	assert_false(outage_after(t, t + 5000, t + 4999).known);
 	assert_false(outage_read("[]", 2, &now).known);
 	assert_false(outage_read("", 0, &now).known);
+	assert_false(outage_read("{}", 2, &now).known);
 	assert_false(outage_read("{\"since_utc_ms\":1}", 18, &now).known);
 }
 
