@@ -6,8 +6,9 @@
 #include <string.h>
 
 #include "client/client.h"
+#include "conf/settings.h"
 
-static const char *socket_path;
+static const char *socket_path, *configured_path;
 
 const char *cli_socket(void)
 {
@@ -15,7 +16,9 @@ const char *cli_socket(void)
 
 	if (socket_path)
 		return socket_path;
-	return from_environment && *from_environment ? from_environment : CLI_SOCKET;
+	if (from_environment && *from_environment)
+		return from_environment;
+	return configured_path && *configured_path ? configured_path : CLI_SOCKET;
 }
 
 void cli_socket_set(const char *path)
@@ -23,9 +26,17 @@ void cli_socket_set(const char *path)
 	socket_path = path;
 }
 
+void cli_socket_configured(const char *path)
+{
+	configured_path = path;
+}
+
 int cli_fail(const char *verb, int code, const char *text)
 {
-	fprintf(stderr, "rebuildgate %s: %s\n", verb, text);
+	size_t len = strlen(text);
+
+	fprintf(stderr, "rebuildgate %s: %s%s", verb, text,
+		len && text[len - 1] == '\n' ? "" : "\n");
 	return code;
 }
 
@@ -34,7 +45,31 @@ bool cli_call(
 {
 	const struct gate_link link = {.socket = cli_socket()};
 
-	return client_call(&link, method, path, body, ret, err);
+	if (client_call(&link, method, path, body, ret, err))
+		return true;
+	if (err->kind == ERR_GONE || err->kind == ERR_TIMEOUT)
+		return err_prefix(err, "the gate is away (see systemctl status rebuildgate)");
+	return false;
+}
+
+bool cli_settings(const char *config, struct settings **ret, struct err *err)
+{
+	const char *file = config ? config : SETTINGS_FILE;
+	struct conf_errors errors = {0};
+	const struct conf_error *first;
+	bool good = settings_load(file, ret, &errors);
+
+	first = errors.n ? &errors.list[0] : NULL;
+	if (!good && !first)
+		err_set(err, ERR_INVALID, "%s cannot be read", file);
+	else if (!good && first->line)
+		err_set(err, ERR_INVALID, "%s:%d: %s", first->file, first->line, first->text);
+	else if (!good)
+		err_set(err, ERR_INVALID, "%s: %s", first->file, first->text);
+	if (!good && errors.n > 1)
+		err_prefix(err, "the configuration has %zu errors, the first", errors.n);
+	conf_errors_release(&errors);
+	return good;
 }
 
 static int exit_of(enum err_kind kind)
@@ -65,69 +100,20 @@ int cli_fail_err(const char *verb, const struct err *err)
 	return cli_fail(verb, exit_of(err->kind), err->text);
 }
 
-static const struct cli_option *option_find(
-	const struct cli_option *options, size_t n, const char *arg, size_t len)
+int cli_ask_and_show(const struct cli_verb *verb, const struct out *out, const char *method,
+	const char *path, const json_t *body, out_text text, json_t **ret)
 {
-	size_t i;
+	json_t *answer = NULL;
+	struct err err = {0};
+	int code = CLI_OK;
 
-	for (i = 0; i < n; i++) {
-		if (strlen(options[i].name) == len && strncmp(options[i].name, arg, len) == 0)
-			return &options[i];
-	}
-	return NULL;
-}
-
-/* One option at argv[*at], with its value in the same or the next argument. */
-static bool option_take(int argc, char **argv, int *at, const struct cli_option *options, size_t n,
-	struct out *out, bool csv, struct err *err)
-{
-	const char *arg = argv[*at], *equals = strchr(arg, '='), *value = NULL;
-	size_t len = equals ? (size_t)(equals - arg) : strlen(arg);
-	const struct cli_option *option = option_find(options, n, arg, len);
-	bool format = out && !option && len == strlen("--output-format") &&
-		strncmp(arg, "--output-format", len) == 0;
-
-	if (!option && !format)
-		return err_set(err, ERR_INVALID, "unknown option '%.*s'", (int)len, arg);
-	if (option && option->flag) {
-		if (equals)
-			return err_set(
-				err, ERR_INVALID, "option '%s' takes no value", option->name);
-		*option->flag = true;
-		return true;
-	}
-	if (equals)
-		value = equals + 1;
-	else if (*at + 1 < argc)
-		value = argv[++*at];
-	if (!value)
-		return err_set(err, ERR_INVALID, "option '%.*s' needs a value", (int)len, arg);
-	if (format)
-		return out_format_parse(out, value, csv, err);
-	*option->value = value;
-	return true;
-}
-
-bool cli_options(int argc, char **argv, const struct cli_option *options, size_t n, struct out *out,
-	bool csv, int *ret_n, struct err *err)
-{
-	int i, plain = 1;
-
-	for (i = 1; i < argc; i++) {
-		if (strcmp(argv[i], "--") == 0) {
-			for (i++; i < argc; i++)
-				argv[plain++] = argv[i];
-			break;
-		}
-		if (argv[i][0] != '-' || argv[i][1] == '\0') {
-			argv[plain++] = argv[i];
-			continue;
-		}
-		if (!option_take(argc, argv, &i, options, n, out, csv, err))
-			return false;
-	}
-	*ret_n = plain - 1;
-	return true;
+	if (!cli_call(method, path, body, &answer, &err) || !out_show(out, answer, text, &err))
+		code = cli_fail_err(verb->name, &err);
+	if (ret)
+		*ret = answer;
+	else
+		json_decref(answer);
+	return code;
 }
 
 void cli_query(struct buf *path, const char *name, const char *value)

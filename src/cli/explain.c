@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * `explain ID` and `log stats`. explain decides the recorded request again, with a trace: what each
+ * `explain ID`: decides the recorded request again, with a trace: what each
  * step saw, and why it stopped there. That the result is the one recorded is checked and said.
  */
 #include <stdio.h>
@@ -9,26 +9,10 @@
 
 #include "base/units.h"
 #include "cli/cli.h"
+#include "cli/record.h"
 #include "cli/show.h"
 #include "conf/conf.h"
 #include "wire/wire.h"
-
-static json_t *trace_json(const struct trace *trace)
-{
-	json_t *list = json_array(), *line;
-	size_t i;
-
-	for (i = 0; list && i < trace->n; i++) {
-		line = json_object();
-		if (line) {
-			json_put_int(line, "step", trace->lines[i].step);
-			json_put_text(line, "saw", trace->lines[i].text);
-			json_put_bool(line, "settled", trace->lines[i].settled);
-		}
-		json_array_append_new(list, line);
-	}
-	return list;
-}
 
 /* Decides again and adds "trace" and "same" to the answer. */
 static bool decide_again(json_t *answer, struct err *err)
@@ -54,7 +38,7 @@ static bool decide_again(json_t *answer, struct err *err)
 	if (!wire_inputs_read(json_object_get(answer, "inputs"), inputs, err))
 		goto out;
 	decide(policy, inputs, &decision, trace);
-	done = json_put(answer, "trace", trace_json(trace)) &&
+	done = json_put(answer, "trace", show_trace_json(trace)) &&
 		json_put_bool(answer, "same",
 			decision.verdict == verdict_parse(out_text_of(answer, "verdict")) &&
 				decision.step == out_int_of(answer, "step").v &&
@@ -70,136 +54,117 @@ out:
 	return done;
 }
 
-static void head_text(const struct out *out, const json_t *answer, struct buf *buf)
+static void label(struct buf *buf, const char *name)
+{
+	buf_addf(buf, "  %-9s ", name);
+}
+
+/* Where the request came from. */
+static void request_text(const json_t *answer, struct buf *buf)
 {
 	struct opt ticket = out_int_of(answer, "ticket"), guest = out_int_of(answer, "guest");
-	char text[UNITS_TEXT_MAX];
 
-	buf_addf(buf, "decision %lld, %s\n", (long long)out_int_of(answer, "id").v,
-		out_when(out, out_int_of(answer, "time_utc_ms"), text));
-	buf_addf(buf, "  asked by  %s", out_text_of(answer, "client"));
-	if (ticket.known && ticket.v)
-		buf_addf(buf, " (T%lld)", (long long)ticket.v);
-	buf_addf(buf, " on node %s, phase %s", out_text_of(answer, "node"),
-		out_text_of(answer, "phase"));
-	if (guest.known && guest.v)
+	label(buf, "asked by");
+	buf_adds(buf, out_text_of(answer, "client"));
+	if (ticket.known)
+		buf_addf(buf, " (ticket T%lld)", (long long)ticket.v);
+	if (*out_text_of(answer, "node"))
+		buf_addf(buf, " on node %s", out_text_of(answer, "node"));
+	buf_addf(buf, ", in phase %s", out_text_of(answer, "phase"));
+	if (guest.known)
 		buf_addf(buf, ", guest %lld", (long long)guest.v);
-	buf_addf(buf, "\n  storage   %s", out_text_of(answer, "storage"));
+	buf_addc(buf, '\n');
+	label(buf, "storage");
+	buf_adds(buf, out_text_of(answer, "storage"));
 	if (*out_text_of(answer, "nas"))
 		buf_addf(buf, " on NAS %s", out_text_of(answer, "nas"));
 	if (*out_text_of(answer, "array"))
 		buf_addf(buf, ", array %s", out_text_of(answer, "array"));
-	if (*out_text_of(answer, "upid"))
-		buf_addf(buf, "\n  task      %s", out_text_of(answer, "upid"));
-	if (out_int_of(answer, "held_ms").v > 0)
-		buf_addf(buf, "\n  held      %s before this decision",
+	buf_addc(buf, '\n');
+	if (*out_text_of(answer, "upid")) {
+		label(buf, "task");
+		buf_addf(buf, "%s\n", out_text_of(answer, "upid"));
+	}
+	if (*out_text_of(answer, "job_id")) {
+		label(buf, "job");
+		buf_addf(buf, "%s\n", out_text_of(answer, "job_id"));
+	}
+}
+
+/* The hold's end as it stood then. */
+static void end_text(const struct out *out, const json_t *answer, struct buf *buf)
+{
+	const json_t *decision = json_object_get(answer, "decision");
+	struct opt ends = out_int_of(decision, "ends_in_ms"),
+		   at = out_int_of(answer, "time_utc_ms");
+	char when[UNITS_TEXT_MAX], span[UNITS_TEXT_MAX];
+
+	if (strcmp(out_text_of(answer, "act"), "hold") != 0 || !ends.known)
+		return;
+	label(buf, "until");
+	buf_addf(buf, "%s at the latest (%s later)", out_until(out, OPT(at.v + ends.v), when),
+		out_span(ends, span));
+	show_then(decision, buf);
+	buf_addc(buf, '\n');
+}
+
+static void head_text(const struct out *out, const json_t *answer, struct buf *buf)
+{
+	char text[UNITS_TEXT_MAX];
+
+	buf_addf(buf, "decision %lld, %s: ", (long long)out_int_of(answer, "id").v,
+		out_when(out, out_int_of(answer, "time_utc_ms"), text));
+	show_verdict(answer, buf);
+	buf_addc(buf, '\n');
+	show_reasons(answer, "  ", buf);
+	buf_addc(buf, '\n');
+	request_text(answer, buf);
+	if (out_int_of(answer, "held_ms").v > 0) {
+		label(buf, "held");
+		buf_addf(buf, "%s before this decision\n",
 			out_span(out_int_of(answer, "held_ms"), text));
-	if (*out_text_of(answer, "override_by"))
-		buf_addf(buf, "\n  override  %lld by %s: %s",
-			(long long)out_int_of(answer, "override").v,
+	}
+	end_text(out, answer, buf);
+	if (*out_text_of(answer, "override_by")) {
+		label(buf, "override");
+		buf_addf(buf, "%lld by %s: %s\n", (long long)out_int_of(answer, "override").v,
 			out_text_of(answer, "override_by"), out_text_of(answer, "override_reason"));
-	buf_addf(buf, "\n  policy    %.12s\n  verdict   ", out_text_of(answer, "policy_hash"));
-	show_answer(out, answer, buf);
+	}
+	label(buf, "policy");
+	buf_addf(buf, "%.12s\n", out_text_of(answer, "policy_hash"));
 }
 
 static void explain_text(const struct out *out, const json_t *answer, struct buf *buf)
 {
-	const json_t *list = out_list_of(answer, "trace");
-	size_t i;
-
 	head_text(out, answer, buf);
-	buf_adds(buf, "\nstep by step\n");
-	for (i = 0; i < json_array_size(list); i++) {
-		const json_t *line = json_array_get(list, i);
-
-		buf_addf(buf, "  %d %s %s\n", (int)out_int_of(line, "step").v,
-			json_is_true(json_object_get(line, "settled")) ? "=>" : "  ",
-			out_text_of(line, "saw"));
-	}
+	buf_adds(buf, "\nstep by step (=> where it was settled)\n");
+	show_trace(out_list_of(answer, "trace"), buf);
 	if (json_is_false(json_object_get(answer, "same")))
 		buf_adds(buf,
 			"\nDecided again from the record, the result is NOT the one recorded: run "
 			"`rebuildgate log verify`.\n");
 }
 
-int cli_explain(int argc, char **argv)
+int cli_explain(const struct cli_verb *verb, int argc, char **argv)
 {
-	struct err err;
-	struct out out;
+	struct record record = {.verb = verb->name};
+	const struct cli_option options[] = {
+		CLI_OPTION_DATABASE(&record.database), CLI_OPTION_CONFIG(&record.config)};
 	json_t *answer = NULL;
-	char path[64];
-	uint64_t id;
-	int n, code = CLI_OK;
-
-	out_init(&out);
-	if (!cli_options(argc, argv, NULL, 0, &out, false, &n, &err))
-		return cli_fail_err("explain", &err);
-	if (n != 1 || !u64_parse(*argv[1] == '#' ? argv[1] + 1 : argv[1], 1, INT64_MAX, &id, NULL))
-		return cli_fail("explain", CLI_USAGE,
-			"name one decision by its number, as log, status and the task log show it");
-	snprintf(path, sizeof(path), "/v1/decisions/%llu", (unsigned long long)id);
-	if (!cli_call("GET", path, NULL, &answer, &err) || !decide_again(answer, &err) ||
-		!out_show(&out, answer, explain_text, &err))
-		code = cli_fail_err("explain", &err);
-	json_decref(answer);
-	return code;
-}
-
-static void counts_text(const char *title, const json_t *counts, struct buf *buf)
-{
-	const char *name;
-	json_t *value;
-
-	buf_addf(buf, "%s\n", title);
-	json_object_foreach((json_t *)(uintptr_t)counts, name, value) buf_addf(
-		buf, "  %10lld  %s\n", (long long)json_integer_value(value), *name ? name : "-");
-}
-
-static void stats_text(const struct out *out, const json_t *stats, struct buf *buf)
-{
-	char from[UNITS_TEXT_MAX], to[UNITS_TEXT_MAX];
-
-	buf_addf(buf, "%lld decisions from %s to %s\n", (long long)out_int_of(stats, "decisions").v,
-		out_when(out, out_int_of(stats, "since_utc_ms"), from),
-		out_when(out, out_int_of(stats, "until_utc_ms"), to));
-	counts_text("by verdict", json_object_get(stats, "verdicts"), buf);
-	counts_text("by rule", json_object_get(stats, "rules"), buf);
-	counts_text("by NAS", json_object_get(stats, "nas"), buf);
-	counts_text("by storage", json_object_get(stats, "storages"), buf);
-	buf_addf(buf, "%lld holds, %s in all, the longest %s\n",
-		(long long)out_int_of(stats, "holds").v,
-		out_span(out_int_of(stats, "held_ms"), from),
-		out_span(out_int_of(stats, "longest_ms"), to));
-}
-
-int cli_log_stats(int argc, char **argv)
-{
-	const char *since = "-7d", *until = "now";
-	const struct cli_option options[] = {{"--since", &since, NULL}, {"--until", &until, NULL}};
-	struct moment now = {0};
-	struct buf path = {0};
-	struct err err;
+	struct err err = {0};
 	struct out out;
-	json_t *stats = NULL;
-	int64_t from, to;
-	int n, code = CLI_OK;
+	uint64_t id;
+	int code;
 
-	out_init(&out);
-	now.utc_ms = out.now_utc_ms;
-	now.utc_offset_s = out.utc_offset_s;
-	buf_adds(&path, "/v1/log/stats");
-	if (!cli_options(argc, argv, options, 2, &out, false, &n, &err) ||
-		!when_parse(since, &now, &from, &err) || !when_parse(until, &now, &to, &err)) {
-		code = cli_fail_err("log stats", &err);
-		goto out;
-	}
-	cli_query_int(&path, "since", from);
-	cli_query_int(&path, "until", to);
-	if (!cli_call("GET", buf_str(&path), NULL, &stats, &err) ||
-		!out_show(&out, stats, stats_text, &err))
-		code = cli_fail_err("log stats", &err);
-out:
-	json_decref(stats);
-	buf_release(&path);
+	if (!cli_args(verb, argc, argv, options, CLI_COUNT(options), &out, &code))
+		return code;
+	if (!u64_parse(*argv[1] == '#' ? argv[1] + 1 : argv[1], 1, INT64_MAX, &id, NULL))
+		return cli_fail(verb->name, CLI_USAGE, verb->need);
+	code = CLI_OK;
+	if (!record_decision(&record, (int64_t)id, &answer, &err) || !decide_again(answer, &err) ||
+		!out_show(&out, answer, explain_text, &err))
+		code = cli_fail_err(verb->name, &err);
+	json_decref(answer);
+	record_close(&record);
 	return code;
 }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
-/* `log`: the decisions, asked for in pages so that no query of a person ever delays a hook's
- * answer. */
-#include <errno.h>
+/* `log`: the decisions, oldest first in every form, asked for in pages so that no query of a person
+ * ever delays a hook's answer. */
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,60 +8,69 @@
 
 #include "base/units.h"
 #include "cli/cli.h"
+#include "cli/record.h"
 #include "cli/show.h"
 
-#define LOG_PAGE 500
 #define LOG_LAST_DEFAULT 50
+#define LOG_LAST_MAX 1000000
 
-struct filter {
-	const char *since, *until, *last;
-	const char *storage, *nas, *node, *guest, *verdict, *rule, *ticket, *decision;
-	bool follow;
+struct texts {
+	const char *since, *until, *last, *verdict, *guest, *ticket, *decision;
+	const char *storage, *nas, *node, *rule;
 };
 
-/* Everything but the page: `ids` are numbers, checked here so that a typo is a sentence and not an
- * empty list. */
-static bool filter_query(
-	const struct filter *filter, const struct out *out, struct buf *path, struct err *err)
+static bool when_read(
+	const char *name, const char *text, const struct out *out, struct opt *ret, struct err *err)
 {
 	const struct moment now = {.utc_ms = out->now_utc_ms, .utc_offset_s = out->utc_offset_s};
-	const struct {
-		const char *name, *value;
-		enum { AS_TEXT, AS_NUMBER, AS_WHEN } as;
-	} fields[] = {{"since", filter->since, AS_WHEN}, {"until", filter->until, AS_WHEN},
-		{"storage", filter->storage, AS_TEXT}, {"nas", filter->nas, AS_TEXT},
-		{"node", filter->node, AS_TEXT}, {"guest", filter->guest, AS_NUMBER},
-		{"verdict", filter->verdict, AS_TEXT}, {"rule", filter->rule, AS_TEXT},
-		{"ticket", filter->ticket, AS_NUMBER}, {"decision", filter->decision, AS_NUMBER}};
-	const char *text;
-	uint64_t number;
-	int64_t when;
-	size_t i;
 
-	for (i = 0; i < sizeof(fields) / sizeof(fields[0]); i++) {
-		text = fields[i].value;
-		if (!text)
-			continue;
-		switch (fields[i].as) {
-		case AS_TEXT:
-			cli_query(path, fields[i].name, text);
-			break;
-		case AS_NUMBER:
-			if ((*text == 'T' || *text == 't') && strcmp(fields[i].name, "ticket") == 0)
-				text++;
-			if (!u64_parse(text, 1, INT64_MAX, &number, err))
-				return err_prefix(err, "--%s", fields[i].name);
-			cli_query_int(path, fields[i].name, (int64_t)number);
-			break;
-		case AS_WHEN:
-			if (!when_parse(text, &now, &when, err))
-				return err_prefix(err, "--%s", fields[i].name);
-			cli_query_int(path, fields[i].name, when);
-			break;
-		}
-	}
+	if (!text)
+		return true;
+	if (!when_parse(text, &now, &ret->v, err))
+		return err_prefix(err, "%s", name);
+	ret->known = true;
 	return true;
 }
+
+/* `letter` may stand before the number, as we show it: T17, #4711. */
+static bool id_read(const char *name, const char *text, char letter, int64_t *ret, struct err *err)
+{
+	uint64_t number;
+
+	if (!text)
+		return true;
+	if (letter && (*text == letter || *text == (letter | 0x20)))
+		text++;
+	if (!u64_parse(text, 1, INT64_MAX, &number, err))
+		return err_prefix(err, "%s", name);
+	*ret = (int64_t)number;
+	return true;
+}
+
+/* Checked here, so that a typo is a sentence and not an empty list. */
+static bool filter_read(const struct texts *texts, const struct out *out, struct store_filter *ret,
+	uint64_t *ret_wanted, bool *ret_bounded, struct err *err)
+{
+	ret->storage = texts->storage;
+	ret->nas = texts->nas;
+	ret->node = texts->node;
+	ret->rule = texts->rule;
+	if (texts->verdict && !(ret->verdict = verdict_parse(texts->verdict)))
+		return err_set(err, ERR_INVALID,
+			"--verdict is one of allow, throttle, hold, deny, not '%s'",
+			texts->verdict);
+	*ret_wanted = LOG_LAST_DEFAULT;
+	*ret_bounded = texts->last || (!texts->since && !texts->until && !texts->decision);
+	if (texts->last && !u64_parse(texts->last, 0, LOG_LAST_MAX, ret_wanted, err))
+		return err_prefix(err, "--last");
+	return when_read("--since", texts->since, out, &ret->since_utc_ms, err) &&
+		when_read("--until", texts->until, out, &ret->until_utc_ms, err) &&
+		id_read("--guest", texts->guest, '\0', &ret->guest, err) &&
+		id_read("--ticket", texts->ticket, 'T', &ret->ticket, err) &&
+		id_read("--decision", texts->decision, '#', &ret->decision, err);
+}
+
+/* ---- forms ---- */
 
 static void csv_cell(struct buf *buf, const char *text, bool last)
 {
@@ -145,180 +153,235 @@ static void text_row(const struct out *out, const json_t *row, struct buf *buf)
 
 struct sink {
 	struct out out;
-	json_t *all; /* json formats without --follow: one list */
-	bool wrote_header;
+	bool stream; /* --follow: JSON is one object for each line, for a stream has no end */
+	bool begun;
 };
 
-/* Takes the rows of a page in ascending order. */
-static bool sink_rows(
-	struct sink *sink, const json_t *rows, bool newest_first, bool follow, struct err *err)
+/* One row of a JSON list, indented as the list would be. */
+static void json_row(const struct sink *sink, const json_t *row, struct buf *buf)
 {
-	size_t i, n = json_array_size(rows);
-	struct buf buf = {0};
-	const json_t *row;
-	char *line;
-	bool done;
+	bool pretty = sink->out.format == OUT_JSON_PRETTY && !sink->stream;
+	char *text = json_text(row, pretty ? 3 : 0);
+	const char *p;
 
-	for (i = 0; i < n; i++) {
-		row = json_array_get(rows, newest_first ? n - 1 - i : i);
-		if (sink->out.format == OUT_CSV) {
-			if (!sink->wrote_header && sink->out.header)
-				csv_header(&buf);
-			sink->wrote_header = true;
-			csv_row(row, &buf);
-		} else if (sink->out.format == OUT_TEXT) {
-			text_row(&sink->out, row, &buf);
-		} else if (follow) {
-			/* One object for each line, whichever JSON was asked for: a stream has no
-			 * end to indent. */
-			line = json_text(row, 0);
-			buf_adds(&buf, line ? line : "");
-			buf_addc(&buf, '\n');
-			free(line);
-		}
+	if (!text)
+		buf->failed = true;
+	if (sink->begun && !sink->stream)
+		buf_addc(buf, ',');
+	if (pretty)
+		buf_adds(buf, "\n   ");
+	for (p = text ? text : ""; *p; p++) {
+		buf_addc(buf, *p);
+		if (*p == '\n')
+			buf_adds(buf, "   ");
 	}
-	done = out_flush(&buf, err);
-	buf_release(&buf);
-	return done;
+	if (sink->stream)
+		buf_addc(buf, '\n');
+	free(text);
 }
 
-/* Collects the pages newest first into one list, at most `wanted` rows (0 = all that match). */
-static bool collect(const struct filter *filter, const struct out *out, uint64_t wanted,
-	json_t *list, struct err *err)
+static void sink_begin(const struct sink *sink, struct buf *buf)
 {
-	struct opt before = OPT_NONE;
-	struct buf path = {0};
-	json_t *page = NULL;
-	uint64_t left, limit;
-	bool done = false;
-	size_t i, n;
+	if (sink->out.format == OUT_CSV && sink->out.header)
+		csv_header(buf);
+	else if (sink->out.format != OUT_CSV && sink->out.format != OUT_TEXT && !sink->stream)
+		buf_addc(buf, '[');
+}
 
-	for (;;) {
-		left = wanted ? wanted - json_array_size(list) : LOG_PAGE;
-		limit = left < LOG_PAGE ? left : LOG_PAGE;
-		buf_clear(&path);
-		buf_adds(&path, "/v1/log");
-		if (!filter_query(filter, out, &path, err))
-			goto out;
-		cli_query_int(&path, "limit", (int64_t)limit);
-		if (before.known)
-			cli_query_int(&path, "before", before.v);
-		if (!cli_call("GET", buf_str(&path), NULL, &page, err))
-			goto out;
-		n = json_array_size(out_list_of(page, "decisions"));
-		for (i = 0; i < n; i++)
+static bool sink_row(struct sink *sink, const json_t *row, struct buf *buf, struct err *err)
+{
+	if (sink->out.format == OUT_CSV)
+		csv_row(row, buf);
+	else if (sink->out.format == OUT_TEXT)
+		text_row(&sink->out, row, buf);
+	else
+		json_row(sink, row, buf);
+	sink->begun = true;
+	return buf->len < 65536 || out_flush(buf, err);
+}
+
+static void sink_end(const struct sink *sink, struct buf *buf)
+{
+	if (sink->stream || sink->out.format == OUT_CSV || sink->out.format == OUT_TEXT)
+		return;
+	buf_adds(buf, sink->begun && sink->out.format == OUT_JSON_PRETTY ? "\n]\n" : "]\n");
+}
+
+/* ---- pages ---- */
+
+struct reading {
+	struct record record;
+	struct store_filter filter;
+	struct sink sink;
+	struct buf buf;
+};
+
+/* All that matches and comes after `filter.after`, in order; *ret_more unless the end was met. */
+static bool ascending_page(struct reading *reading, bool *ret_more, struct err *err)
+{
+	struct store_filter *filter = &reading->filter;
+	json_t *page = NULL;
+	const json_t *rows;
+	struct opt next;
+	size_t i, n;
+	bool done = true;
+
+	filter->limit = STORE_PAGE_MAX;
+	if (!record_log(&reading->record, filter, &page, err))
+		return false;
+	rows = out_list_of(page, "decisions");
+	n = json_array_size(rows);
+	for (i = 0; done && i < n; i++)
+		done = sink_row(&reading->sink, json_array_get(rows, i), &reading->buf, err);
+	next = out_int_of(page, "next");
+	*ret_more = next.known;
+	if (next.known)
+		filter->after = next;
+	else if (n)
+		filter->after = out_int_of(json_array_get(rows, n - 1), "id");
+	json_decref(page);
+	return done && out_flush(&reading->buf, err);
+}
+
+static bool show_all(struct reading *reading, struct err *err)
+{
+	bool more = true;
+
+	reading->filter.after = OPT(0);
+	while (more) {
+		if (!ascending_page(reading, &more, err))
+			return false;
+	}
+	return true;
+}
+
+/* The newest `wanted` that match: pages from the newest, shown the other way round. */
+static bool show_last(struct reading *reading, uint64_t wanted, struct err *err)
+{
+	json_t *list = json_array(), *page = NULL;
+	struct opt before = OPT(reading->filter.before);
+	bool done = list || err_nomem(err);
+	size_t i;
+
+	while (done && before.known && json_array_size(list) < wanted) {
+		reading->filter.limit = wanted - json_array_size(list);
+		reading->filter.before = before.v;
+		done = record_log(&reading->record, &reading->filter, &page, err);
+		if (!done)
+			break;
+		for (i = 0; i < json_array_size(out_list_of(page, "decisions")); i++)
 			json_array_append(list, json_array_get(out_list_of(page, "decisions"), i));
 		before = out_int_of(page, "next");
 		json_decref(page);
 		page = NULL;
-		if (!before.known || (wanted && json_array_size(list) >= wanted))
-			break;
 	}
-	done = true;
-out:
-	json_decref(page);
-	buf_release(&path);
+	for (i = json_array_size(list); done && i > 0; i--)
+		done = sink_row(&reading->sink, json_array_get(list, i - 1), &reading->buf, err);
+	json_decref(list);
+	reading->filter.before = 0;
 	return done;
 }
 
-static bool follow(const struct filter *filter, struct sink *sink, int64_t after, struct err *err)
+/* The newest decision there is, of whatever sort: what comes after it is new. */
+static bool newest(struct reading *reading, struct opt *ret, struct err *err)
 {
-	struct filter rest = *filter;
-	struct buf path = {0};
+	const struct store_filter all = {.limit = 1};
 	json_t *page = NULL;
-	const json_t *rows;
-	bool done = false;
-	size_t n;
 
-	rest.since = NULL;
+	if (!record_log(&reading->record, &all, &page, err))
+		return false;
+	*ret = OPT(out_int_of(json_array_get(out_list_of(page, "decisions"), 0), "id").v);
+	json_decref(page);
+	return true;
+}
+
+static bool follow(struct reading *reading, struct err *err)
+{
+	bool more = false;
+
 	for (;;) {
-		buf_clear(&path);
-		buf_adds(&path, "/v1/log");
-		if (!filter_query(&rest, &sink->out, &path, err))
-			goto out;
-		cli_query_int(&path, "after", after);
-		cli_query_int(&path, "limit", LOG_PAGE);
-		if (!cli_call("GET", buf_str(&path), NULL, &page, err))
-			goto out;
-		rows = out_list_of(page, "decisions");
-		n = json_array_size(rows);
-		if (n)
-			after = out_int_of(json_array_get(rows, n - 1), "id").v;
-		if (!sink_rows(sink, rows, false, true, err))
-			goto out;
-		json_decref(page);
-		page = NULL;
-		if (n < LOG_PAGE)
+		if (!ascending_page(reading, &more, err))
+			return false;
+		if (!more)
 			poll(NULL, 0, 1000);
 	}
-out:
-	json_decref(page);
-	buf_release(&path);
-	return done;
 }
 
-static bool log_show(const struct filter *filter, struct sink *sink, struct err *err)
+/* `wanted`: the newest so many; unless `bounded`, all. */
+static bool show(struct reading *reading, uint64_t wanted, bool bounded, struct err *err)
 {
-	uint64_t wanted = filter->since || filter->until || filter->decision ? 0 : LOG_LAST_DEFAULT;
-	json_t *list = json_array();
-	struct buf buf = {0};
-	bool done = false;
-	int64_t newest;
-	char *text;
+	struct opt before_us = OPT_NONE;
 
-	if (!list) {
-		err_nomem(err);
-		goto out;
-	}
-	if (filter->last && !u64_parse(filter->last, 1, 1000000, &wanted, err)) {
-		err_prefix(err, "--last");
-		goto out;
-	}
-	if (!collect(filter, &sink->out, wanted, list, err))
-		goto out;
-	if (sink->out.format == OUT_TEXT || sink->out.format == OUT_CSV || filter->follow) {
-		if (!sink_rows(sink, list, true, filter->follow, err))
-			goto out;
-	} else {
-		text = json_text(list, sink->out.format == OUT_JSON_PRETTY ? 3 : 0);
-		buf_adds(&buf, text ? text : "");
-		buf_addc(&buf, '\n');
-		free(text);
-		if (!out_flush(&buf, err))
-			goto out;
-	}
-	newest = out_int_of(json_array_get(list, 0), "id").v;
-	done = !filter->follow || follow(filter, sink, newest, err);
-out:
-	buf_release(&buf);
-	json_decref(list);
-	return done;
+	/* Asked first: what is decided while we show is followed, and shown once. */
+	if (reading->sink.stream && bounded && !newest(reading, &before_us, err))
+		return false;
+	sink_begin(&reading->sink, &reading->buf);
+	if (bounded && before_us.known)
+		reading->filter.before = before_us.v + 1;
+	if (!(bounded ? show_last(reading, wanted, err) : show_all(reading, err)))
+		return false;
+	sink_end(&reading->sink, &reading->buf);
+	if (!out_flush(&reading->buf, err))
+		return false;
+	if (!reading->sink.stream)
+		return true;
+	if (bounded)
+		reading->filter.after = before_us;
+	return follow(reading, err);
 }
 
-int cli_log(int argc, char **argv)
-{
-	struct filter f = {0};
-	const struct cli_option options[] = {{"--since", &f.since, NULL},
-		{"--until", &f.until, NULL}, {"--last", &f.last, NULL}, {"-n", &f.last, NULL},
-		{"--storage", &f.storage, NULL}, {"--nas", &f.nas, NULL}, {"--node", &f.node, NULL},
-		{"--guest", &f.guest, NULL}, {"--verdict", &f.verdict, NULL},
-		{"--rule", &f.rule, NULL}, {"--ticket", &f.ticket, NULL},
-		{"--decision", &f.decision, NULL}, {"--follow", NULL, &f.follow},
-		{"-f", NULL, &f.follow}};
-	struct sink sink = {0};
-	struct err err;
-	int n;
+static const struct cli_verb below[] = {
+	{.name = "log stats",
+		.run = cli_log_stats,
+		.forms = CLI_JSON,
+		.summary = "counts by verdict, rule, NAS and storage, and the time held"},
+	{.name = "log verify",
+		.run = cli_log_verify,
+		.forms = CLI_JSON,
+		.summary = "the proof that no recorded decision was altered or taken out"},
+};
 
-	if (argc > 1 && strcmp(argv[1], "stats") == 0)
-		return cli_log_stats(argc - 1, argv + 1);
-	if (argc > 1 && strcmp(argv[1], "verify") == 0)
-		return cli_log_verify(argc - 1, argv + 1);
-	out_init(&sink.out);
-	if (!cli_options(argc, argv, options, sizeof(options) / sizeof(options[0]), &sink.out, true,
-		    &n, &err))
-		return cli_fail_err("log", &err);
-	if (n > 0)
-		return cli_fail("log", CLI_USAGE,
-			"it takes options only, or one of: log stats, log verify");
-	return log_show(&f, &sink, &err) ? CLI_OK : cli_fail_err("log", &err);
+int cli_log(const struct cli_verb *verb, int argc, char **argv)
+{
+	struct cli_verb self = *verb;
+	struct texts t = {0};
+	struct reading reading = {.record.verb = verb->name};
+	const struct cli_option options[] = {
+		{"--since", "TIME", "not before; \"yesterday\", \"-2h\", \"2026-11-30 21:00\"",
+			&t.since, NULL},
+		{"--until", "TIME", "before", &t.until, NULL},
+		{"--last", "N", "the newest N (without --since and --until: 50)", &t.last, NULL},
+		{"-n", "N", NULL, &t.last, NULL},
+		{"--storage", "STORAGE", "of this storage", &t.storage, NULL},
+		{"--nas", "NAS", "of this NAS", &t.nas, NULL},
+		{"--node", "NODE", "of this Proxmox node", &t.node, NULL},
+		{"--guest", "ID", "of this guest", &t.guest, NULL},
+		{"--verdict", "VERDICT", "allow, throttle, hold or deny", &t.verdict, NULL},
+		{"--rule", "RULE", "by this rule of the policy", &t.rule, NULL},
+		{"--ticket", "TICKET", "of this job", &t.ticket, NULL},
+		{"--decision", "ID", "this one", &t.decision, NULL},
+		{"--follow", NULL, "go on with what is decided from now on", NULL,
+			&reading.sink.stream},
+		{"-f", NULL, NULL, NULL, &reading.sink.stream},
+		CLI_OPTION_DATABASE(&reading.record.database),
+		CLI_OPTION_CONFIG(&reading.record.config),
+	};
+	struct err err = {0};
+	uint64_t wanted;
+	bool bounded;
+	int code;
+
+	self.verbs = below;
+	self.n_verbs = CLI_COUNT(below);
+	if (cli_below(&self, argc, argv, &code) ||
+		!cli_args(&self, argc, argv, options, CLI_COUNT(options), &reading.sink.out, &code))
+		return code;
+	if (!filter_read(&t, &reading.sink.out, &reading.filter, &wanted, &bounded, &err) ||
+		!show(&reading, wanted, bounded, &err))
+		code = cli_fail_err(verb->name, &err);
+	else
+		code = CLI_OK;
+	record_close(&reading.record);
+	buf_release(&reading.buf);
+	return code;
 }

@@ -6,51 +6,92 @@
 
 #include "cli/cli.h"
 
-static int cli_version(int argc, char **argv)
+static int cli_version(const struct cli_verb *verb, int argc, char **argv)
 {
-	(void)argc;
-	(void)argv;
+	int code;
+
+	if (!cli_args(verb, argc, argv, NULL, 0, NULL, &code))
+		return code;
 	printf("rebuildgate %s\n", RG_VERSION);
 	return CLI_OK;
 }
 
-static const struct verb {
-	const char *name;
-	int (*run)(int argc, char **argv);
-	const char *usage;
-	const char *summary;
-} verbs[] = {
-	{"status", cli_status, "", "each NAS, array, storage, job and override, and why"},
-	{"check", cli_check, "STORAGE [--node NODE]", "the verdict that a job would get now"},
-	{"run", cli_run, "--storage S [--timeout T] -- CMD...",
-		"hold, then run any command: restic, borg, rsync"},
-	{"wait", cli_wait, "STORAGE [--timeout T]", "wait until a job may go"},
-	{"tickets", cli_tickets, "[--all]", "the jobs that asked"},
-	{"release", cli_release, "TICKET --reason TEXT", "let a held job go"},
-	{"override", cli_override,
-		"add VERDICT [--ticket T --guest ID --storage S --nas N --node N] --for 2h "
-		"--reason TEXT | list [--all] | cancel ID",
-		"an operator's verdict, with an end"},
-	{"log", cli_log,
-		"[--since T --until T --last N --storage S --nas N --node N --guest ID --verdict V "
-		"--rule R --ticket T --decision ID --follow] | stats | "
-		"verify [--head HASH] [--database FILE]",
-		"the decisions; their counts; the proof that none was altered"},
-	{"explain", cli_explain, "ID",
-		"one decision: what each step saw, and why it stopped there"},
-	{"replay", cli_replay, "[--policy FILE] [--database FILE]",
-		"decide everything recorded again, or see what another policy changes"},
-	{"nas", cli_nas,
-		"list | look NAME | authorized-key NAME [--mdstat-only] | trust NAME [--replace "
-		"--fingerprint F] | forget NAME ARRAY",
-		"the NAS and their host keys"},
-	{"policy", cli_policy,
-		"check FILE | show [FILE] | test FILE | try [FILE] --given 'FIELD=VALUE ...' | "
-		"defaults | facts",
-		"policy files"},
-	{"parse", cli_parse, "[--vendor synology|qnap|generic|auto] FILE|-",
-		"what a /proc/mdstat text means"},
-	{"version", cli_version, "", "the version"},
+static const struct cli_verb verbs[] = {
+	{.name = "status",
+		.run = cli_status,
+		.forms = CLI_JSON,
+		.summary = "each NAS, array, storage, job and override, and why"},
+	{.name = "check",
+		.run = cli_check,
+		.args = "STORAGE",
+		.min = 1,
+		.max = 1,
+		.need = "name one storage: rebuildgate check STORAGE",
+		.forms = CLI_JSON,
+		.summary = "the verdict that a job would get now; its exit status says it too"},
+	{.name = "run",
+		.run = cli_run,
+		.args = "--storage S -- COMMAND...",
+		.need = "it takes --storage S, then '--', then the command to run",
+		.summary = "wait until a job may go, then run any command: restic, borg, rsync"},
+	{.name = "wait",
+		.run = cli_wait,
+		.args = "STORAGE",
+		.min = 1,
+		.max = 1,
+		.need = "name one storage: rebuildgate wait STORAGE",
+		.summary = "wait until a job may go; its exit status says what came of it"},
+	{.name = "tickets",
+		.run = cli_tickets,
+		.forms = CLI_JSON,
+		.summary = "the jobs that asked"},
+	{.name = "release",
+		.run = cli_release,
+		.args = "TICKET --reason TEXT",
+		.min = 1,
+		.max = 1,
+		.need = "name one ticket: rebuildgate release T17 --reason \"...\"",
+		.forms = CLI_JSON,
+		.summary = "let a held job go"},
+	{.name = "override",
+		.run = cli_override,
+		.args = "add|list|cancel ...",
+		.summary = "an operator's verdict, with a reason and an end"},
+	{.name = "log",
+		.run = cli_log,
+		.forms = CLI_JSON_AND_CSV,
+		.summary = "the decisions; `log stats` counts them, `log verify` proves that none "
+			   "was altered"},
+	{.name = "explain",
+		.run = cli_explain,
+		.args = "ID",
+		.min = 1,
+		.max = 1,
+		.need = "name one decision by its number, as log and the task log show it: "
+			"rebuildgate explain 4711",
+		.forms = CLI_JSON,
+		.summary = "one decision: what each step saw, and why it stopped there"},
+	{.name = "replay",
+		.run = cli_replay,
+		.forms = CLI_JSON,
+		.summary = "decide everything recorded again, or see what another policy changes"},
+	{.name = "nas",
+		.run = cli_nas,
+		.args = "list|look|trust|authorized-key|forget ...",
+		.summary = "the NAS: what is seen, host keys, our key"},
+	{.name = "policy",
+		.run = cli_policy,
+		.args = "check|show|test|try|defaults|facts ...",
+		.summary = "policy files: no gate is needed"},
+	{.name = "parse",
+		.run = cli_parse,
+		.args = "FILE|-",
+		.min = 1,
+		.max = 1,
+		.need = "name one file, or '-' for stdin",
+		.forms = CLI_JSON,
+		.summary = "what a /proc/mdstat text means"},
+	{.name = "version", .run = cli_version, .summary = "the version"},
 };
 
 static void help(FILE *to)
@@ -58,13 +99,16 @@ static void help(FILE *to)
 	size_t i;
 
 	fputs("usage: rebuildgate [--socket PATH] VERB [OPTIONS]\n\n", to);
-	for (i = 0; i < sizeof(verbs) / sizeof(verbs[0]); i++)
+	for (i = 0; i < CLI_COUNT(verbs); i++)
 		fprintf(to, "  %-9s %s\n", verbs[i].name, verbs[i].summary);
 	fputs("\n"
 	      "`rebuildgate VERB --help` shows a verb's options. Every verb that shows something "
 	      "takes\n"
 	      "--output-format text|json|json-pretty (log: csv as well); PROXMOX_OUTPUT_FORMAT "
-	      "sets it too.\n"
+	      "sets it too,\n"
+	      "and PROXMOX_OUTPUT_NO_HEADER=1 leaves out a table's header. REBUILDGATE_SOCKET "
+	      "names the gate's\n"
+	      "socket as --socket does.\n"
 	      "Times are \"2026-11-30 21:00\", \"21:00\", \"yesterday\", \"-2h\"; spans \"90s\", "
 	      "\"2h\", \"1h 30min\".\n"
 	      "\n"
@@ -80,48 +124,36 @@ static void help(FILE *to)
 		to);
 }
 
-static int verb_run(const struct verb *verb, int argc, char **argv)
-{
-	int i;
-
-	for (i = 1; i < argc && strcmp(argv[i], "--") != 0; i++) {
-		if (strcmp(argv[i], "--help") == 0) {
-			printf("usage: rebuildgate %s %s\n\n%s\n", verb->name, verb->usage,
-				verb->summary);
-			return CLI_OK;
-		}
-	}
-	return verb->run(argc, argv);
-}
-
 int main(int argc, char **argv)
 {
-	size_t k;
-	int at = 1;
+	static const struct cli_verb self = {
+		.name = "", .verbs = verbs, .n_verbs = CLI_COUNT(verbs)};
+	int at = 0, code;
 
 	setlocale(LC_CTYPE, "");
 	if (argc > 2 && strcmp(argv[1], "--socket") == 0) {
 		cli_socket_set(argv[2]);
-		at = 3;
+		at = 2;
 	} else if (argc > 1 && strncmp(argv[1], "--socket=", 9) == 0) {
 		cli_socket_set(argv[1] + 9);
-		at = 2;
+		at = 1;
 	}
-	if (at >= argc) {
+	if (at + 1 >= argc) {
 		help(stderr);
 		return CLI_USAGE;
 	}
-	if (strcmp(argv[at], "--help") == 0 || strcmp(argv[at], "-h") == 0 ||
-		strcmp(argv[at], "help") == 0) {
+	if (strcmp(argv[at + 1], "--help") == 0 || strcmp(argv[at + 1], "-h") == 0 ||
+		strcmp(argv[at + 1], "help") == 0) {
 		help(stdout);
 		return CLI_OK;
 	}
-	if (strcmp(argv[at], "--version") == 0)
-		return cli_version(1, argv);
-	for (k = 0; k < sizeof(verbs) / sizeof(verbs[0]); k++) {
-		if (strcmp(argv[at], verbs[k].name) == 0)
-			return verb_run(&verbs[k], argc - at, argv + at);
+	if (strcmp(argv[at + 1], "--version") == 0) {
+		printf("rebuildgate %s\n", RG_VERSION);
+		return CLI_OK;
 	}
-	fprintf(stderr, "rebuildgate: there is no verb '%s': see rebuildgate --help\n", argv[at]);
+	if (cli_below(&self, argc - at, argv + at, &code))
+		return code;
+	fprintf(stderr, "rebuildgate: there is no verb '%s': see rebuildgate --help\n",
+		argv[at + 1]);
 	return CLI_USAGE;
 }

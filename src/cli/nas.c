@@ -1,38 +1,34 @@
 // SPDX-License-Identifier: MIT
-/* `nas list|look|forget`, and the way to `nas trust`. */
+/* `nas list|look|forget`, and the table of all `nas` verbs. */
 #include <stdio.h>
 #include <string.h>
 
 #include "base/units.h"
 #include "cli/cli.h"
+#include "cli/show.h"
 #include "cli/trust.h"
 
 static void list_text(const struct out *out, const json_t *answer, struct buf *buf)
 {
-	static const char *const names[] = {"NAS", "SENSOR", "READ", "NEXT LOOK", "ARRAYS", "WHY"};
+	static const char *const names[] = {"NAS", "SENSOR", "READ", "NEXT LOOK IN", "ARRAYS"};
 	const json_t *list = out_list_of(answer, "nas");
 	char cell[UNITS_TEXT_MAX];
 	struct table table;
-	struct opt age;
+	struct opt next;
 	size_t i;
 
-	table_start(&table, sizeof(names) / sizeof(names[0]), names);
+	table_start(&table, CLI_COUNT(names), names);
 	for (i = 0; i < json_array_size(list); i++) {
 		const json_t *nas = json_array_get(list, i);
 
 		table_cell(&table, out_text_of(nas, "name"));
 		table_cell(&table, out_text_of(nas, "sensor"));
-		age = out_int_of(nas, "age_ms");
-		if (age.known) {
-			char span[UNITS_TEXT_MAX];
-
-			snprintf(cell, sizeof(cell), "%.40s ago", out_span(age, span));
-		}
-		table_cell(&table, age.known ? cell : "never");
-		table_cell(&table, out_span(out_int_of(nas, "next_look_ms"), cell));
+		table_cell(&table, show_age(out_int_of(nas, "age_ms"), cell));
+		next = out_int_of(nas, "next_look_ms");
+		table_cell(&table, next.known && next.v < MS_SECOND ? "now" : out_span(next, cell));
 		snprintf(cell, sizeof(cell), "%zu", json_array_size(out_list_of(nas, "arrays")));
 		table_cell(&table, cell);
-		table_cell(&table, out_text_of(nas, "sensor_text"));
+		table_note(&table, out_text_of(nas, "sensor_text"));
 	}
 	table_print(out, &table, "", buf);
 }
@@ -65,95 +61,94 @@ static void nas_path(struct buf *path, const char *name, const char *what)
 	buf_release(&query);
 }
 
-static int nas_list(int argc, char **argv)
+static int nas_list(const struct cli_verb *verb, int argc, char **argv)
 {
-	json_t *answer = NULL;
-	struct err err;
 	struct out out;
-	int n, code = CLI_OK;
+	int code;
 
-	out_init(&out);
-	if (!cli_options(argc, argv, NULL, 0, &out, false, &n, &err) ||
-		!cli_call("GET", "/v1/nas", NULL, &answer, &err) ||
-		!out_show(&out, answer, list_text, &err))
-		code = cli_fail_err("nas", &err);
-	json_decref(answer);
-	return code;
+	if (!cli_args(verb, argc, argv, NULL, 0, &out, &code))
+		return code;
+	return cli_ask_and_show(verb, &out, "GET", "/v1/nas", NULL, list_text, NULL);
 }
 
-static int nas_look(int argc, char **argv)
+static int nas_look(const struct cli_verb *verb, int argc, char **argv)
 {
 	struct buf path = {0};
 	json_t *answer = NULL;
-	struct err err;
 	struct out out;
-	int n, code = CLI_OK;
+	int code;
 
-	out_init(&out);
-	if (!cli_options(argc, argv, NULL, 0, &out, false, &n, &err)) {
-		code = cli_fail_err("nas", &err);
-		goto out;
-	}
-	if (n != 1) {
-		code = cli_fail("nas", CLI_USAGE, "name one NAS: rebuildgate nas look NAME");
-		goto out;
-	}
+	if (!cli_args(verb, argc, argv, NULL, 0, &out, &code))
+		return code;
 	nas_path(&path, argv[1], "look");
-	if (!cli_call("POST", buf_str(&path), NULL, &answer, &err) ||
-		!out_show(&out, answer, look_text, &err))
-		code = cli_fail_err("nas", &err);
-	else if (strcmp(out_text_of(answer, "sensor"), "ok") != 0)
+	code = cli_ask_and_show(verb, &out, "POST", buf_str(&path), NULL, look_text, &answer);
+	if (code == CLI_OK && strcmp(out_text_of(answer, "sensor"), "ok") != 0)
 		code = CLI_FAILED;
-out:
 	json_decref(answer);
 	buf_release(&path);
 	return code;
 }
 
-static int nas_forget(int argc, char **argv)
+static int nas_forget(const struct cli_verb *verb, int argc, char **argv)
 {
-	json_t *body = json_object();
 	struct buf path = {0};
-	struct err err;
-	int n, code = CLI_OK;
+	struct err err = {0};
+	json_t *body;
+	int code;
 
-	if (!cli_options(argc, argv, NULL, 0, NULL, false, &n, &err)) {
-		code = cli_fail_err("nas", &err);
-		goto out;
-	}
-	if (n != 2) {
-		code = cli_fail("nas", CLI_USAGE,
-			"name a NAS and one of its arrays: rebuildgate nas forget NAS ARRAY");
-		goto out;
-	}
+	if (!cli_args(verb, argc, argv, NULL, 0, NULL, &code))
+		return code;
 	nas_path(&path, argv[1], "forget");
-	if (!body || !json_put_text(body, "array", argv[2])) {
+	body = json_object();
+	if (!body || !json_put_text(body, "array", argv[2]))
 		err_nomem(&err);
-		code = cli_fail_err("nas", &err);
-	} else if (!cli_call("POST", buf_str(&path), body, NULL, &err)) {
-		code = cli_fail_err("nas", &err);
-	} else {
+	else if (cli_call("POST", buf_str(&path), body, NULL, &err))
 		printf("%s on %s is forgotten\n", argv[2], argv[1]);
-	}
-out:
+	code = err.kind ? cli_fail_err(verb->name, &err) : CLI_OK;
 	json_decref(body);
 	buf_release(&path);
 	return code;
 }
 
-int cli_nas(int argc, char **argv)
+int cli_nas(const struct cli_verb *verb, int argc, char **argv)
 {
-	static const struct {
-		const char *name;
-		int (*run)(int argc, char **argv);
-	} verbs[] = {{"list", nas_list}, {"look", nas_look}, {"trust", cli_nas_trust},
-		{"authorized-key", cli_nas_authorized_key}, {"forget", nas_forget}};
-	size_t i;
+	static const struct cli_verb verbs[] = {
+		{.name = "nas list",
+			.run = nas_list,
+			.forms = CLI_JSON,
+			.summary = "each NAS: whether it is seen, and when it was read"},
+		{.name = "nas look",
+			.run = nas_look,
+			.args = "NAME",
+			.min = 1,
+			.max = 1,
+			.need = "name one NAS: rebuildgate nas look NAME",
+			.forms = CLI_JSON,
+			.summary = "look at it now; exit status 1 if it cannot be seen"},
+		{.name = "nas trust",
+			.run = cli_nas_trust,
+			.args = "NAME",
+			.min = 1,
+			.max = 1,
+			.need = "name one NAS: rebuildgate nas trust NAME",
+			.summary = "show the host key that it offers, ask, and record it"},
+		{.name = "nas authorized-key",
+			.run = cli_nas_authorized_key,
+			.args = "NAME",
+			.min = 1,
+			.max = 1,
+			.need = "name one NAS: rebuildgate nas authorized-key NAME",
+			.summary = "the line for its authorized_keys: our key may look, and "
+				   "nothing else"},
+		{.name = "nas forget",
+			.run = nas_forget,
+			.args = "NAME ARRAY",
+			.min = 2,
+			.max = 2,
+			.need = "name a NAS and one of its arrays: rebuildgate nas forget NAME "
+				"ARRAY",
+			.summary = "an array that was removed is absent no more"},
+	};
 
-	for (i = 0; argc > 1 && i < sizeof(verbs) / sizeof(verbs[0]); i++) {
-		if (strcmp(argv[1], verbs[i].name) == 0)
-			return verbs[i].run(argc - 1, argv + 1);
-	}
-	return cli_fail("nas", CLI_USAGE,
-		"say one of list, look NAME, authorized-key NAME, trust NAME, forget NAME ARRAY");
+	return cli_group(verb, verbs, CLI_COUNT(verbs), argc, argv);
 }

@@ -2,6 +2,7 @@
 #include "cli/out.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -10,7 +11,7 @@
 #include "base/clock.h"
 #include "base/units.h"
 
-void out_init(struct out *out)
+void out_init(struct out *out, bool csv)
 {
 	const char *format = getenv("PROXMOX_OUTPUT_FORMAT");
 	const char *no_header = getenv("PROXMOX_OUTPUT_NO_HEADER");
@@ -25,7 +26,7 @@ void out_init(struct out *out)
 	/* An unknown word in the environment is not this command's business: text, as if it were
 	 * not set. */
 	if (format)
-		out_format_parse(out, format, false, NULL);
+		out_format_parse(out, format, csv, NULL);
 }
 
 bool out_format_parse(struct out *out, const char *word, bool csv, struct err *err)
@@ -101,8 +102,21 @@ void table_cell(struct table *table, const char *text)
 {
 	if (!text || !*text)
 		text = "-";
+	if (table->n_cells && table->n_cells % table->n_columns == 0)
+		buf_add(&table->notes, "", 1);
 	buf_add(&table->cells, text, strlen(text) + 1);
 	table->n_cells++;
+}
+
+void table_note(struct table *table, const char *text)
+{
+	size_t len = table->notes.len;
+
+	if (!*text)
+		return;
+	if (len && table->notes.data[len - 1] != '\0')
+		buf_addc(&table->notes, '\n');
+	buf_adds(&table->notes, text);
 }
 
 /* Columns on a terminal; bytes where the text is not valid in the locale. */
@@ -133,12 +147,27 @@ static void row_print(struct buf *buf, const char *indent, const char *const *ce
 	buf_addc(buf, '\n');
 }
 
+/* Each line of a row's notes, deeper than the row. Returns where the next row's begin. */
+static const char *notes_print(struct buf *buf, const char *indent, const char *notes)
+{
+	size_t len;
+
+	while (*notes) {
+		len = strcspn(notes, "\n");
+		buf_addf(buf, "%s    %.*s\n", indent, (int)len, notes);
+		notes += len + (notes[len] == '\n');
+	}
+	return notes + 1;
+}
+
 void table_print(const struct out *out, struct table *table, const char *indent, struct buf *buf)
 {
+	const char *notes;
 	size_t widths[TABLE_MAX_COLUMNS] = {0}, i, n = table->n_columns;
 	const char *row[TABLE_MAX_COLUMNS], *cell = buf_str(&table->cells);
 
-	if (table->cells.failed) {
+	buf_add(&table->notes, "", 1);
+	if (table->cells.failed || table->notes.failed) {
 		buf->failed = true;
 		goto out;
 	}
@@ -151,12 +180,16 @@ void table_print(const struct out *out, struct table *table, const char *indent,
 	if (out->header)
 		row_print(buf, indent, table->names, widths, n);
 	cell = buf_str(&table->cells);
+	notes = table->notes.data;
 	for (i = 0; i < table->n_cells; i++, cell += strlen(cell) + 1) {
 		row[i % n] = cell;
-		if (i % n == n - 1)
+		if (i % n == n - 1) {
 			row_print(buf, indent, row, widths, n);
+			notes = notes_print(buf, indent, notes);
+		}
 	}
 out:
+	buf_release(&table->notes);
 	buf_release(&table->cells);
 }
 
@@ -198,5 +231,25 @@ const char *out_percent(struct opt ppm, char *text)
 
 const char *out_when(const struct out *out, struct opt utc_ms, char *text)
 {
-	return utc_ms.known ? when_show(utc_ms.v, out->utc_offset_s, text) : "-";
+	if (!utc_ms.known)
+		snprintf(text, UNITS_TEXT_MAX, "-");
+	else
+		when_show(utc_ms.v, out->utc_offset_s, text);
+	return text;
+}
+
+const char *out_until(const struct out *out, struct opt utc_ms, char *text)
+{
+	char *last_colon;
+
+	out_when(out, utc_ms, text);
+	last_colon = strrchr(text, ':');
+	if (last_colon)
+		*last_colon = '\0';
+	return text;
+}
+
+void out_count(struct buf *buf, int64_t n, const char *noun)
+{
+	buf_addf(buf, "%lld %s%s", (long long)n, noun, n == 1 ? "" : "s");
 }

@@ -27,8 +27,9 @@ struct out {
 	int64_t now_utc_ms;
 };
 
-/* Text with a header unless the environment says otherwise. */
-void out_init(struct out *out);
+/* What the environment says: PROXMOX_OUTPUT_FORMAT ("csv" where `csv` is true), else text, with a
+ * header unless PROXMOX_OUTPUT_NO_HEADER is 1. */
+void out_init(struct out *out, bool csv);
 
 /* "text", "json", "json-pretty", and where `csv` is true "csv". */
 bool out_format_parse(struct out *out, const char *word, bool csv, struct err *err);
@@ -48,10 +49,14 @@ struct table {
 	size_t n_columns;
 	const char *names[TABLE_MAX_COLUMNS]; /* header; static texts */
 	struct buf cells;                     /* NUL-terminated texts, row by row */
+	struct buf notes;                     /* the same: what stands below each row */
 	size_t n_cells;
 };
 void table_start(struct table *table, size_t n_columns, const char *const *names);
 void table_cell(struct table *table, const char *text); /* "" or NULL is shown as "-" */
+/* A line of its own below the row whose cells were given last, indented: for what is too long for a
+ * column. Nothing for "". */
+void table_note(struct table *table, const char *text);
 void table_print(const struct out *out, struct table *table, const char *indent,
 	struct buf *buf); /* and frees */
 
@@ -66,6 +71,10 @@ const json_t *out_list_of(const json_t *object,
 const char *out_span(struct opt ms, char *text);
 const char *out_rate(struct opt bytes_s, char *text);
 const char *out_percent(struct opt ppm, char *text);
-const char *out_when(const struct out *out, struct opt utc_ms, char *text);
+const char *out_when(const struct out *out, struct opt utc_ms, char *text);  /* to the second */
+const char *out_until(const struct out *out, struct opt utc_ms, char *text); /* to the minute */
+
+/* "1 job", "4 jobs": appended. */
+void out_count(struct buf *buf, int64_t n, const char *noun);
 
 #endif

@@ -35,7 +35,9 @@ static bool add_end(const struct add *add, const struct out *out, json_t *body, 
 	struct moment now = {.utc_ms = out->now_utc_ms, .utc_offset_s = out->utc_offset_s};
 	int64_t span, until;
 
-	if (!add->span == !add->until)
+	if (add->span && add->until)
+		return err_set(err, ERR_INVALID, "say --for or --until, not both");
+	if (!add->span && !add->until)
 		return err_set(err, ERR_INVALID,
 			"say until when it counts: --for 2h, or --until \"2026-12-01 07:00\"");
 	if (add->span) {
@@ -54,8 +56,8 @@ static bool add_body(const char *verdict, const struct add *add, const struct ou
 	json_t *body, struct err *err)
 {
 	if (!verdict_parse(verdict))
-		return err_set(err, ERR_INVALID, "'%s' is not one of allow, throttle, hold, deny",
-			verdict);
+		return err_set(err, ERR_INVALID,
+			"'%s' is no verdict: say allow, throttle, hold or deny", verdict);
 	if (!add->reason || !*add->reason)
 		return err_set(err, ERR_INVALID, "say why, for the record: --reason \"...\"");
 	return put_text(body, "verdict", verdict, err) &&
@@ -74,40 +76,37 @@ static void added_text(const struct out *out, const json_t *override, struct buf
 	buf_addf(buf, "override %lld: %s for ", (long long)out_int_of(override, "id").v,
 		out_text_of(override, "verdict"));
 	show_scope(override, buf);
-	buf_addf(buf, ", until %s\n", out_when(out, out_int_of(override, "until_utc_ms"), until));
+	buf_addf(buf, ", until %s\n", out_until(out, out_int_of(override, "until_utc_ms"), until));
 }
 
-static int override_add(int argc, char **argv)
+static int override_add(const struct cli_verb *verb, int argc, char **argv)
 {
 	struct add add = {0};
-	const struct cli_option options[] = {{"--ticket", &add.ticket, NULL},
-		{"--guest", &add.guest, NULL}, {"--storage", &add.storage, NULL},
-		{"--nas", &add.nas, NULL}, {"--node", &add.node, NULL}, {"--for", &add.span, NULL},
-		{"--until", &add.until, NULL}, {"--reason", &add.reason, NULL}};
-	json_t *body = json_object(), *answer = NULL;
-	struct err err;
+	const struct cli_option options[] = {
+		{"--for", "SPAN", "how long it counts: 2h", &add.span, NULL},
+		{"--until", "TIME", "or until when: \"2026-12-01 07:00\"", &add.until, NULL},
+		{"--reason", "TEXT", "why, for the record", &add.reason, NULL},
+		{"--ticket", "TICKET", "for this job only", &add.ticket, NULL},
+		{"--guest", "ID", "for this guest only", &add.guest, NULL},
+		{"--storage", "STORAGE", "for this storage only", &add.storage, NULL},
+		{"--nas", "NAS", "for this NAS only", &add.nas, NULL},
+		{"--node", "NODE", "for jobs of this Proxmox node only", &add.node, NULL}};
+	json_t *body;
+	struct err err = {0};
 	struct out out;
-	int n, code = CLI_OK;
+	int code;
 
-	out_init(&out);
-	if (!body) {
+	if (!cli_args(verb, argc, argv, options, CLI_COUNT(options), &out, &code))
+		return code;
+	body = json_object();
+	if (!body)
 		err_nomem(&err);
-	} else if (!cli_options(argc, argv, options, sizeof(options) / sizeof(options[0]), &out,
-			   false, &n, &err)) {
-		;
-	} else if (n != 1) {
-		err_set(&err, ERR_INVALID,
-			"name one verdict: rebuildgate override add allow --storage S --for 2h "
-			"--reason \"...\"");
-	} else if (add_body(argv[1], &add, &out, body, &err) &&
-		cli_call("POST", "/v1/overrides", body, &answer, &err) &&
-		out_show(&out, answer, added_text, &err)) {
-		goto out;
-	}
-	code = cli_fail_err("override", &err);
-out:
+	if (!body || !add_body(argv[1], &add, &out, body, &err))
+		code = cli_fail_err(verb->name, &err);
+	else
+		code = cli_ask_and_show(
+			verb, &out, "POST", "/v1/overrides", body, added_text, NULL);
 	json_decref(body);
-	json_decref(answer);
 	return code;
 }
 
@@ -121,55 +120,64 @@ static void list_text(const struct out *out, const json_t *answer, struct buf *b
 		buf_adds(buf, "no override is in force\n");
 }
 
-static int override_list(int argc, char **argv)
+static int override_list(const struct cli_verb *verb, int argc, char **argv)
 {
 	bool all = false;
-	const struct cli_option options[] = {{"--all", NULL, &all}};
-	json_t *answer = NULL;
-	struct err err;
+	const struct cli_option options[] = {
+		{"--all", NULL, "those of the past as well", NULL, &all}};
 	struct out out;
-	int n, code = CLI_OK;
+	int code;
 
-	out_init(&out);
-	if (!cli_options(argc, argv, options, 1, &out, false, &n, &err) ||
-		!cli_call("GET", all ? "/v1/overrides?all=1" : "/v1/overrides", NULL, &answer,
-			&err) ||
-		!out_show(&out, answer, list_text, &err))
-		code = cli_fail_err("override", &err);
-	json_decref(answer);
-	return code;
+	if (!cli_args(verb, argc, argv, options, CLI_COUNT(options), &out, &code))
+		return code;
+	return cli_ask_and_show(verb, &out, "GET", all ? "/v1/overrides?all=1" : "/v1/overrides",
+		NULL, list_text, NULL);
 }
 
-static int override_cancel(int argc, char **argv)
+static int override_cancel(const struct cli_verb *verb, int argc, char **argv)
 {
-	struct err err;
+	struct err err = {0};
 	char path[64];
 	uint64_t id;
-	int n;
+	int code;
 
-	if (!cli_options(argc, argv, NULL, 0, NULL, false, &n, &err))
-		return cli_fail_err("override", &err);
-	if (n != 1 || !u64_parse(argv[1], 1, INT64_MAX, &id, NULL))
-		return cli_fail("override", CLI_USAGE,
-			"name one override by its number (see rebuildgate override list)");
+	if (!cli_args(verb, argc, argv, NULL, 0, NULL, &code))
+		return code;
+	if (!u64_parse(argv[1], 1, INT64_MAX, &id, NULL))
+		return cli_fail(verb->name, CLI_USAGE, verb->need);
 	snprintf(path, sizeof(path), "/v1/overrides/%llu", (unsigned long long)id);
 	if (!cli_call("DELETE", path, NULL, NULL, &err))
-		return cli_fail_err("override", &err);
+		return cli_fail_err(verb->name, &err);
 	printf("override %llu is cancelled\n", (unsigned long long)id);
 	return CLI_OK;
 }
 
-int cli_override(int argc, char **argv)
+int cli_override(const struct cli_verb *verb, int argc, char **argv)
 {
-	static const struct {
-		const char *name;
-		int (*run)(int argc, char **argv);
-	} verbs[] = {{"add", override_add}, {"list", override_list}, {"cancel", override_cancel}};
-	size_t i;
+	static const struct cli_verb verbs[] = {
+		{.name = "override add",
+			.run = override_add,
+			.args = "VERDICT",
+			.min = 1,
+			.max = 1,
+			.need = "name one verdict: rebuildgate override add allow --storage S "
+				"--for 2h --reason \"...\"",
+			.forms = CLI_JSON,
+			.summary = "allow, throttle, hold or deny what it covers; without a scope: "
+				   "everything"},
+		{.name = "override list",
+			.run = override_list,
+			.forms = CLI_JSON,
+			.summary = "those in force"},
+		{.name = "override cancel",
+			.run = override_cancel,
+			.args = "ID",
+			.min = 1,
+			.max = 1,
+			.need = "name one override by its number, as rebuildgate override list "
+				"shows it",
+			.summary = "end one before its time"},
+	};
 
-	for (i = 0; argc > 1 && i < sizeof(verbs) / sizeof(verbs[0]); i++) {
-		if (strcmp(argv[1], verbs[i].name) == 0)
-			return verbs[i].run(argc - 1, argv + 1);
-	}
-	return cli_fail("override", CLI_USAGE, "say one of add, list, cancel");
+	return cli_group(verb, verbs, CLI_COUNT(verbs), argc, argv);
 }

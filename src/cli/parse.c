@@ -14,8 +14,6 @@
 #include "md/health.h"
 #include "md/vendor.h"
 
-#define COUNT(table) (sizeof(table) / sizeof((table)[0]))
-
 static const char *const format_words[] = {
 	[MDSTAT_INVALID] = "none",
 	[MDSTAT_NONE] = "none",
@@ -116,7 +114,7 @@ static bool put_lists(json_t *object, const struct mdstat *mdstat, const struct 
 	};
 	size_t i;
 
-	for (i = 0; i < COUNT(lists); i++) {
+	for (i = 0; i < CLI_COUNT(lists); i++) {
 		if (!put_members(object, lists[i].name, mdstat, array, lists[i].flags))
 			return false;
 	}
@@ -220,7 +218,7 @@ static void notes_text(const json_t *a, struct buf *buf)
 		{"spares", "spare"}, {"replacement", "replacement"}, {"journal", "journal"}};
 	size_t i, k;
 
-	for (i = 0; i < COUNT(lists); i++) {
+	for (i = 0; i < CLI_COUNT(lists); i++) {
 		const json_t *list = out_list_of(a, lists[i][0]);
 
 		for (k = 0; k < json_array_size(list); k++) {
@@ -254,7 +252,7 @@ static void mdstat_text(const struct out *out, const json_t *value, struct buf *
 		buf_adds(buf, "no arrays\n");
 		return;
 	}
-	table_start(&table, COUNT(names), names);
+	table_start(&table, CLI_COUNT(names), names);
 	for (i = 0; i < json_array_size(arrays); i++) {
 		const json_t *a = json_array_get(arrays, i);
 		struct opt speed = out_int_of(a, "speed_kib_s"), size = out_int_of(a, "size_kib");
@@ -345,25 +343,23 @@ out:
 	return code;
 }
 
-int cli_parse(int argc, char **argv)
+int cli_parse(const struct cli_verb *verb, int argc, char **argv)
 {
 	const char *word = "auto";
-	const struct cli_option options[] = {{.name = "--vendor", .value = &word}};
+	const struct cli_option options[] = {{"--vendor", "VENDOR",
+		"auto, generic, synology or qnap: what roles its arrays have", &word, NULL}};
 	enum md_vendor vendor;
 	struct out out;
 	struct err err = {0};
-	int n = 0;
+	int code;
 
-	out_init(&out);
-	if (!cli_options(argc, argv, options, COUNT(options), &out, false, &n, &err))
-		return cli_fail("parse", CLI_USAGE, err.text);
+	if (!cli_args(verb, argc, argv, options, CLI_COUNT(options), &out, &code))
+		return code;
 	vendor = md_vendor_parse(word);
 	if (vendor == MD_VENDOR_NONE) {
 		err_set(&err, ERR_INVALID,
 			"vendor '%s' is not one of auto, generic, synology, qnap", word);
 		return cli_fail("parse", CLI_USAGE, err.text);
 	}
-	if (n != 1)
-		return cli_fail("parse", CLI_USAGE, "name one file, or '-' for stdin");
 	return parse_file(argv[1], vendor, &out);
 }

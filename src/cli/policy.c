@@ -18,14 +18,14 @@
 #define SHIPPED_POLICY "/etc/rebuildgate/policy.conf"
 
 /* The file that the daemon would load; false with its configuration's errors. */
-static bool configured(char *ret, size_t size, struct conf_errors *errors)
+static bool configured(const char *config, char *ret, size_t size, struct conf_errors *errors)
 {
 	struct settings *settings = NULL;
 
 	snprintf(ret, size, "%s", SHIPPED_POLICY);
-	if (access(SETTINGS_FILE, F_OK) != 0)
+	if (!config && access(SETTINGS_FILE, F_OK) != 0)
 		return true;
-	if (!settings_load(SETTINGS_FILE, &settings, errors))
+	if (!settings_load(config ? config : SETTINGS_FILE, &settings, errors))
 		return false;
 	snprintf(ret, size, "%s", settings->policy);
 	settings_free(settings);
@@ -52,7 +52,8 @@ static bool read_stdin(struct policy_suite **ret, struct conf_errors *errors)
 	return good;
 }
 
-static bool open_suite(const char *file, struct policy_suite **ret, struct conf_errors *errors)
+static bool open_suite(
+	const char *file, const char *config, struct policy_suite **ret, struct conf_errors *errors)
 {
 	char path[SETTINGS_PATH_MAX];
 
@@ -60,14 +61,14 @@ static bool open_suite(const char *file, struct policy_suite **ret, struct conf_
 		return read_stdin(ret, errors);
 	if (file)
 		return conf_suite_load(file, ret, errors);
-	return configured(path, sizeof(path), errors) && conf_suite_load(path, ret, errors);
+	return configured(config, path, sizeof(path), errors) && conf_suite_load(path, ret, errors);
 }
 
-bool policy_suite_open(const char *file, struct policy_suite **ret)
+bool policy_suite_open(const char *file, const char *config, struct policy_suite **ret)
 {
 	struct conf_errors errors = {0};
 	struct buf text = {0};
-	bool good = open_suite(file, ret, &errors);
+	bool good = open_suite(file, config, ret, &errors);
 
 	if (!good) {
 		conf_errors_print(&errors, &text);
@@ -98,23 +99,31 @@ static json_t *errors_json(const struct conf_errors *errors)
 static void check_text(const struct out *out, const json_t *value, struct buf *buf)
 {
 	(void)out;
-	buf_addf(buf, "%s: policy '%s' is good: %lld rules, %lld tests\n",
-		out_text_of(value, "file"), out_text_of(value, "policy"),
-		(long long)out_int_of(value, "rules").v, (long long)out_int_of(value, "tests").v);
+	buf_addf(buf, "%s: policy '%s' is good: ", out_text_of(value, "file"),
+		out_text_of(value, "policy"));
+	out_count(buf, out_int_of(value, "rules").v, "rule");
+	buf_adds(buf, ", ");
+	out_count(buf, out_int_of(value, "tests").v, "test");
+	buf_addc(buf, '\n');
 }
 
 /* Bad files are told on stderr; as JSON both outcomes are one value on stdout. */
-static int check(const char *file, const struct out *out)
+static int check(const struct cli_verb *verb, int argc, char **argv)
 {
+	const char *config = NULL;
+	const struct cli_option options[] = {CLI_OPTION_CONFIG(&config)};
+	struct out out;
 	struct conf_errors errors = {0};
 	struct policy_suite *suite = NULL;
 	struct buf text = {0};
-	json_t *value = json_object();
+	json_t *value;
 	struct err err = {0};
-	int code = CLI_OK;
+	int code;
 
-	if (!open_suite(file, &suite, &errors))
-		code = CLI_USAGE;
+	if (!cli_args(verb, argc, argv, options, CLI_COUNT(options), &out, &code))
+		return code;
+	value = json_object();
+	code = open_suite(argv[1], config, &suite, &errors) ? CLI_OK : CLI_USAGE;
 	conf_errors_print(&errors, &text);
 	if (value) {
 		json_put_bool(value, "good", suite != NULL);
@@ -126,10 +135,10 @@ static int check(const char *file, const struct out *out)
 		json_put_int(value, "rules", (int64_t)suite->policy->n_rules);
 		json_put_int(value, "tests", (int64_t)suite->n_cases);
 	}
-	if (!suite && out->format == OUT_TEXT)
+	if (!suite && out.format == OUT_TEXT)
 		fputs(buf_str(&text), stderr);
-	else if (!out_show(out, value, check_text, &err))
-		code = cli_fail_err("policy check", &err);
+	else if (!out_show(&out, value, check_text, &err))
+		code = cli_fail_err(verb->name, &err);
 	json_decref(value);
 	buf_release(&text);
 	conf_errors_release(&errors);
@@ -137,18 +146,23 @@ static int check(const char *file, const struct out *out)
 	return code;
 }
 
-static int show(const char *file)
+static int show(const struct cli_verb *verb, int argc, char **argv)
 {
+	const char *config = NULL;
+	const struct cli_option options[] = {CLI_OPTION_CONFIG(&config)};
 	struct policy_suite *suite = NULL;
 	struct buf text = {0};
 	struct err err = {0};
-	int code = CLI_OK;
+	int code;
 
-	if (!policy_suite_open(file, &suite))
+	if (!cli_args(verb, argc, argv, options, CLI_COUNT(options), NULL, &code))
+		return code;
+	if (!policy_suite_open(argv[1], config, &suite))
 		return CLI_USAGE;
+	code = CLI_OK;
 	conf_policy_print(suite->policy, &text);
 	if (!out_flush(&text, &err))
-		code = cli_fail_err("policy show", &err);
+		code = cli_fail_err(verb->name, &err);
 	buf_release(&text);
 	conf_suite_free(suite);
 	return code;
@@ -178,15 +192,19 @@ static bool test_one(const struct policy_suite *suite, size_t at, struct buf *bu
 	return result.good;
 }
 
-static int test(const char *file)
+static int test(const struct cli_verb *verb, int argc, char **argv)
 {
+	const char *config = NULL;
+	const struct cli_option options[] = {CLI_OPTION_CONFIG(&config)};
 	struct policy_suite *suite = NULL;
 	struct buf buf = {0};
 	struct err err = {0};
 	size_t failed = 0, i;
 	int code;
 
-	if (!policy_suite_open(file, &suite))
+	if (!cli_args(verb, argc, argv, options, CLI_COUNT(options), NULL, &code))
+		return code;
+	if (!policy_suite_open(argv[1], config, &suite))
 		return CLI_USAGE;
 	buf_addf(&buf, "1..%zu%s\n", suite->n_cases,
 		suite->n_cases ? "" : " # skipped: the policy has no tests");
@@ -196,21 +214,24 @@ static int test(const char *file)
 		buf_addf(&buf, "# %zu of %zu tests failed\n", failed, suite->n_cases);
 	code = failed ? CLI_FAILED : CLI_OK;
 	if (!out_flush(&buf, &err))
-		code = cli_fail_err("policy test", &err);
+		code = cli_fail_err(verb->name, &err);
 	buf_release(&buf);
 	conf_suite_free(suite);
 	return code;
 }
 
-static int defaults(void)
+static int defaults(const struct cli_verb *verb, int argc, char **argv)
 {
 	struct buf text = {0};
 	struct err err = {0};
-	int code = CLI_OK;
+	int code;
 
+	if (!cli_args(verb, argc, argv, NULL, 0, NULL, &code))
+		return code;
+	code = CLI_OK;
 	keys_document(&text);
 	if (!out_flush(&text, &err))
-		code = cli_fail_err("policy defaults", &err);
+		code = cli_fail_err(verb->name, &err);
 	buf_release(&text);
 	return code;
 }
@@ -237,14 +258,17 @@ static void fact_values(enum field field, struct buf *buf)
 }
 
 /* What `when` may name, then what only tests and `try` may. */
-static int facts(void)
+static int facts(const struct cli_verb *verb, int argc, char **argv)
 {
 	struct buf text = {0};
 	struct err err = {0};
 	const char *name, *help;
-	int field, code = CLI_OK;
+	int field, code;
 	size_t i;
 
+	if (!cli_args(verb, argc, argv, NULL, 0, NULL, &code))
+		return code;
+	code = CLI_OK;
 	for (field = 1; field < FIELD_COUNT; field++) {
 		buf_addf(&text, "%s\t", field_word((enum field)field));
 		fact_values((enum field)field, &text);
@@ -253,37 +277,41 @@ static int facts(void)
 	for (i = 0; (name = given_name_at(i, &help)); i++)
 		buf_addf(&text, "%s\tgiven only: %s\n", name, help);
 	if (!out_flush(&text, &err))
-		code = cli_fail_err("policy facts", &err);
+		code = cli_fail_err(verb->name, &err);
 	buf_release(&text);
 	return code;
 }
 
-int cli_policy(int argc, char **argv)
-{
-	const char *what = argc > 1 ? argv[1] : "", *file = NULL;
-	struct err err = {0};
-	struct out out;
-	int n = 0;
+#define ONE_FILE .args = "[FILE]", .max = 1, .need = "name one file at most"
 
-	if (strcmp(what, "try") == 0)
-		return policy_try(argc - 1, argv + 1);
-	out_init(&out);
-	if (argc > 1 && !cli_options(argc - 1, argv + 1, NULL, 0, &out, false, &n, &err))
-		return cli_fail_err("policy", &err);
-	file = n > 0 ? argv[2] : NULL;
-	if (n > 1)
-		return cli_fail("policy", CLI_USAGE, "name one file at most");
-	if (strcmp(what, "check") == 0)
-		return check(file, &out);
-	if (strcmp(what, "show") == 0)
-		return show(file);
-	if (strcmp(what, "test") == 0)
-		return test(file);
-	if (strcmp(what, "defaults") == 0)
-		return defaults();
-	if (strcmp(what, "facts") == 0)
-		return facts();
-	return cli_fail("policy", CLI_USAGE,
-		"say what to do: check [FILE], show [FILE], test [FILE], try [FILE] --given "
-		"'operation=recovery ...', defaults, or facts");
+int cli_policy(const struct cli_verb *verb, int argc, char **argv)
+{
+	static const struct cli_verb verbs[] = {
+		{.name = "policy check",
+			.run = check,
+			ONE_FILE,
+			.forms = CLI_JSON,
+			.summary = "whether a policy file is good; every error with its line"},
+		{.name = "policy show",
+			.run = show,
+			ONE_FILE,
+			.summary = "the effective policy, with all defaults filled in"},
+		{.name = "policy test",
+			.run = test,
+			ONE_FILE,
+			.summary = "run the tests that the policy brings along"},
+		{.name = "policy try",
+			.run = policy_try,
+			ONE_FILE,
+			.forms = CLI_JSON,
+			.summary = "what it decides on facts that you give, step by step"},
+		{.name = "policy defaults",
+			.run = defaults,
+			.summary = "every setting with its default"},
+		{.name = "policy facts",
+			.run = facts,
+			.summary = "every field that `when` and --given may name"},
+	};
+
+	return cli_group(verb, verbs, CLI_COUNT(verbs), argc, argv);
 }

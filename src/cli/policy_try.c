@@ -81,41 +81,11 @@ static bool take_given(struct given *given, const char *text, struct err *err)
 	return true;
 }
 
-json_t *policy_trace_json(const struct trace *trace)
-{
-	json_t *list = json_array(), *line;
-	size_t i;
-
-	for (i = 0; list && i < trace->n; i++) {
-		line = json_object();
-		if (line) {
-			json_put_int(line, "step", trace->lines[i].step);
-			json_put_text(line, "saw", trace->lines[i].text);
-			json_put_bool(line, "settled", trace->lines[i].settled);
-		}
-		json_array_append_new(list, line);
-	}
-	return list;
-}
-
-void policy_trace_text(const json_t *list, struct buf *buf)
-{
-	size_t i;
-
-	for (i = 0; i < json_array_size(list); i++) {
-		const json_t *line = json_array_get(list, i);
-
-		buf_addf(buf, "  %d %s %s\n", (int)out_int_of(line, "step").v,
-			json_is_true(json_object_get(line, "settled")) ? "=>" : "  ",
-			out_text_of(line, "saw"));
-	}
-}
-
 static void try_text(const struct out *out, const json_t *value, struct buf *buf)
 {
 	show_answer(out, value, buf);
-	buf_adds(buf, "\nstep by step\n");
-	policy_trace_text(out_list_of(value, "trace"), buf);
+	buf_adds(buf, "\nstep by step (=> where it was settled)\n");
+	show_trace(out_list_of(value, "trace"), buf);
 }
 
 /* Decides and shows. The structs are large: the caller's heap. */
@@ -141,7 +111,7 @@ static bool decide_and_show(const struct policy *policy, const char *const *text
 	}
 	decide(policy, in, decision, trace);
 	value = wire_decision(decision);
-	if (!value || !json_put(value, "trace", policy_trace_json(trace)))
+	if (!value || !json_put(value, "trace", show_trace_json(trace)))
 		err_nomem(err);
 	else
 		done = out_show(out, value, try_text, err);
@@ -170,38 +140,46 @@ static int take_options(int *argc, char **argv, const char *texts[GIVEN_MAX])
 			return -1;
 		texts[n++] = value;
 	}
+	if (kept < *argc)
+		argv[kept] = NULL;
 	*argc = kept;
 	return n;
 }
 
-int policy_try(int argc, char **argv)
+int policy_try(const struct cli_verb *verb, int argc, char **argv)
 {
-	const char *texts[GIVEN_MAX], *file = NULL;
-	const struct cli_option options[] = {{"--policy", &file, NULL}};
+	const char *texts[GIVEN_MAX], *file = NULL, *config = NULL, *unused = NULL;
+	const struct cli_option options[] = {
+		{"--given", "'FIELD=VALUE ...'",
+			"facts: 'operation=recovery progress=40%'; again for another array",
+			&unused, NULL},
+		{"--policy", "FILE", "the policy, as FILE", &file, NULL},
+		CLI_OPTION_CONFIG(&config)};
 	struct policy_suite *suite = NULL;
 	struct inputs *in = NULL;
 	struct trace *trace = NULL;
 	struct err err = {0};
 	struct out out;
-	int n = take_options(&argc, argv, texts), plain = 0, code = CLI_OK;
+	int n = take_options(&argc, argv, texts), code;
 
-	out_init(&out);
 	if (n < 0)
-		return cli_fail("policy try", CLI_USAGE, "--given needs facts: FIELD=VALUE ...");
-	if (!cli_options(argc, argv, options, 1, &out, false, &plain, &err))
-		return cli_fail_err("policy try", &err);
-	if (plain > 1 || (plain == 1 && file))
-		return cli_fail("policy try", CLI_USAGE,
+		return cli_fail(verb->name, CLI_USAGE,
+			"--given needs facts: --given 'operation=recovery progress=40%'");
+	if (!cli_args(verb, argc, argv, options, CLI_COUNT(options), &out, &code))
+		return code;
+	if (argv[1] && file)
+		return cli_fail(verb->name, CLI_USAGE,
 			"name one file at most; facts stand in --given 'FIELD=VALUE ...'");
-	if (!policy_suite_open(plain == 1 ? argv[1] : file, &suite))
+	if (!policy_suite_open(argv[1] ? argv[1] : file, config, &suite))
 		return CLI_USAGE;
 	in = calloc(1, sizeof(*in));
 	trace = calloc(1, sizeof(*trace));
+	code = CLI_OK;
 	if (!in || !trace)
 		err_nomem(&err);
 	if (!in || !trace ||
 		!decide_and_show(suite->policy, texts, (size_t)n, in, trace, &out, &err))
-		code = cli_fail_err("policy try", &err);
+		code = cli_fail_err(verb->name, &err);
 	free(in);
 	free(trace);
 	conf_suite_free(suite);

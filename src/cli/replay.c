@@ -10,11 +10,11 @@
 
 #include "base/units.h"
 #include "cli/cli.h"
+#include "cli/record.h"
 #include "conf/conf.h"
 #include "store/store.h"
 #include "wire/wire.h"
 
-#define VERB "replay"
 #define ROWS_MAX 1000 /* that are listed as JSON; all are counted */
 #define ROWS_SHOWN 50 /* as text */
 #define VERDICTS 5
@@ -311,22 +311,21 @@ static void counts_text(const struct out *out, const json_t *value, struct buf *
 
 static void answer_text(const struct out *out, const json_t *value, struct buf *buf)
 {
-	struct opt un = out_int_of(value, "undecided");
+	struct opt words = out_int_of(value, "other_words"), un = out_int_of(value, "undecided");
 	const char *file = out_text_of(value, "policy");
 
+	out_count(buf, out_int_of(value, "decisions").v, "decision");
 	if (*file)
-		buf_addf(buf, "%lld decisions, %lld with another verdict under %s\n",
-			(long long)out_int_of(value, "decisions").v,
+		buf_addf(buf, ", %lld with another verdict under %s\n",
 			(long long)out_int_of(value, "different").v, file);
 	else
-		buf_addf(buf, "%lld decisions, %lld identical\n",
-			(long long)out_int_of(value, "decisions").v,
+		buf_addf(buf, ", %lld identical when decided again\n",
 			(long long)out_int_of(value, "identical").v);
-	if (out_int_of(value, "other_words").v)
+	if (words.v)
 		buf_addf(buf,
-			"%lld of them give their reasons in other words: another release decided "
+			"%lld of them with other words in the reasons: another release decided "
 			"them\n",
-			(long long)out_int_of(value, "other_words").v);
+			(long long)words.v);
 	if (un.v)
 		buf_addf(buf, "%lld could not be decided again\n", (long long)un.v);
 	if (*file && out_int_of(value, "decisions").v) {
@@ -340,7 +339,8 @@ static void answer_text(const struct out *out, const json_t *value, struct buf *
 
 /* ---- the verb ---- */
 
-static int run(struct replay *replay, const char *database, const char *file, const struct out *out)
+static int run(
+	const struct cli_verb *verb, struct replay *replay, const char *file, const struct out *out)
 {
 	struct err err = {0};
 	json_t *value = NULL;
@@ -350,14 +350,13 @@ static int run(struct replay *replay, const char *database, const char *file, co
 	replay->rows = json_array();
 	if (!replay->in || !replay->rows) {
 		err_nomem(&err);
-	} else if (store_open_reader(database, &replay->store, &err) &&
-		store_walk(replay->store, 0, each_row, replay, &err)) {
+	} else if (store_walk(replay->store, 0, each_row, replay, &err)) {
 		value = replay->failed ? NULL : answer(replay, file);
 		if (!value)
 			err_nomem(&err);
 	}
 	if (!value || !out_show(out, value, answer_text, &err))
-		code = cli_fail(VERB, CLI_FAILED, err.text);
+		code = cli_fail_err(verb->name, &err);
 	else if (replay->undecided || (!file && replay->identical != replay->decisions))
 		code = CLI_FAILED;
 	json_decref(value);
@@ -379,27 +378,30 @@ static struct policy *other_policy(const char *file)
 	return policy;
 }
 
-int cli_replay(int argc, char **argv)
+int cli_replay(const struct cli_verb *verb, int argc, char **argv)
 {
-	const char *database = STORE_DEFAULT_PATH, *file = NULL;
+	const char *database = NULL, *config = NULL, *file = NULL;
 	const struct cli_option options[] = {
-		{.name = "--database", .value = &database}, {.name = "--policy", .value = &file}};
+		{"--policy", "FILE", "decide by this policy, and show what it changes", &file,
+			NULL},
+		{"--database", "FILE", "this database, not the one that the configuration names",
+			&database, NULL},
+		CLI_OPTION_CONFIG(&config)};
+	char path[SETTINGS_PATH_MAX];
 	struct policy *policy = NULL;
 	struct replay replay = {0};
 	struct err err = {0};
 	struct out out;
-	int n = 0, code;
+	int code;
 
-	out_init(&out);
-	if (!cli_options(argc, argv, options, 2, &out, false, &n, &err))
-		return cli_fail(VERB, CLI_USAGE, err.text);
-	if (n)
-		return cli_fail(VERB, CLI_USAGE,
-			"takes only --policy FILE, --database FILE and --output-format");
+	if (!cli_args(verb, argc, argv, options, CLI_COUNT(options), &out, &code))
+		return code;
 	if (file && !(policy = other_policy(file)))
 		return CLI_USAGE;
 	replay.other = policy;
-	code = run(&replay, database, file, &out);
+	code = record_open(database, config, path, &replay.store, &err)
+		? run(verb, &replay, file, &out)
+		: cli_fail_err(verb->name, &err);
 	store_close(replay.store);
 	json_decref(replay.rows);
 	free(replay.in);

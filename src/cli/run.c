@@ -26,7 +26,8 @@ struct run {
 	struct session_conf conf;
 	struct session session;
 	struct pollfd wake;
-	sigset_t before; /* the signal mask that the command gets */
+	char socket[HOOK_PATH_MAX]; /* as the hook's file names it */
+	sigset_t before;            /* the signal mask that the command gets */
 };
 
 static void say(void *data, const char *line)
@@ -73,6 +74,8 @@ static bool read_settings(struct run *run, const char *timeout, const char *if_g
 		buf_release(&text);
 	}
 	conf_errors_release(&errors);
+	snprintf(run->socket, sizeof(run->socket), "%s", conf.gate);
+	cli_socket_configured(run->socket);
 	run->conf.wait_for_gate_ms = conf.wait_for_gate_ms;
 	run->conf.if_gate_down = conf.if_gate_down;
 	if (wait_for_gate && !span_parse(wait_for_gate, &run->conf.wait_for_gate_ms, err))
@@ -243,55 +246,62 @@ static const char *base_name(const char *path)
 	return slash ? slash + 1 : path;
 }
 
-int cli_run(int argc, char **argv)
+int cli_run(const struct cli_verb *verb, int argc, char **argv)
 {
 	const char *storage = NULL, *timeout = NULL, *if_gate_down = NULL, *wait_for_gate = NULL;
 	const struct cli_option options[] = {
-		{"--storage", &storage, NULL},
-		{"--timeout", &timeout, NULL},
-		{"--if-gate-down", &if_gate_down, NULL},
-		{"--wait-for-gate", &wait_for_gate, NULL},
+		{"--storage", "STORAGE", "where the command writes to", &storage, NULL},
+		{"--timeout", "SPAN",
+			"wait so long at most, then exit 75; without: to the hold's "
+			"end",
+			&timeout, NULL},
+		{"--if-gate-down", "allow|deny", "without a gate (hook.conf, else allow)",
+			&if_gate_down, NULL},
+		{"--wait-for-gate", "SPAN",
+			"how long a gate that is away is waited for "
+			"(hook.conf, else 15min)",
+			&wait_for_gate, NULL},
 	};
 	struct run run = {.ask.request.client = CLIENT_RUN};
-	int at = 1, n = 0, code;
 	struct err err = {0};
+	int at = 1, code;
 
 	while (at < argc && strcmp(argv[at], "--") != 0)
 		at++;
-	if (!cli_options(at, argv, options, sizeof(options) / sizeof(options[0]), NULL, false, &n,
-		    &err) ||
-		!read_settings(&run, timeout, if_gate_down, wait_for_gate, &err))
-		return cli_fail("run", CLI_USAGE, err.text);
-	if (n || !storage || at + 1 >= argc)
-		return cli_fail("run", CLI_USAGE,
-			"it takes --storage S, then '--', then the command to run");
+	if (!cli_args(verb, at, argv, options, CLI_COUNT(options), NULL, &code))
+		return code;
+	if (!storage || at + 1 >= argc)
+		return cli_fail(verb->name, CLI_USAGE, verb->need);
+	if (!read_settings(&run, timeout, if_gate_down, wait_for_gate, &err))
+		return cli_fail(verb->name, CLI_USAGE, err.text);
 	snprintf(run.ask.command, sizeof(run.ask.command), "%s", base_name(argv[at + 1]));
 	if (!prepare(&run, storage, &err))
-		return cli_fail_err("run", &err);
+		return cli_fail_err(verb->name, &err);
 	code = ask(&run);
 	return code == CLI_OK ? run_command(&run, argv + at + 1) : code;
 }
 
-int cli_wait(int argc, char **argv)
+int cli_wait(const struct cli_verb *verb, int argc, char **argv)
 {
 	const char *timeout = NULL, *wait_for_gate = NULL;
 	const struct cli_option options[] = {
-		{"--timeout", &timeout, NULL},
-		{"--wait-for-gate", &wait_for_gate, NULL},
+		{"--timeout", "SPAN", "wait so long at most, then exit 75", &timeout, NULL},
+		{"--wait-for-gate", "SPAN",
+			"how long a gate that is away is waited for "
+			"(hook.conf, else 15min), then exit 69",
+			&wait_for_gate, NULL},
 	};
 	struct run run = {.ask.request.client = CLIENT_WAIT};
 	struct err err = {0};
-	int n = 0, code;
+	int code;
 
+	if (!cli_args(verb, argc, argv, options, CLI_COUNT(options), NULL, &code))
+		return code;
 	/* Whoever waits decides by the exit code: no gate is never "go". */
-	if (!cli_options(argc, argv, options, sizeof(options) / sizeof(options[0]), NULL, false, &n,
-		    &err) ||
-		!read_settings(&run, timeout, "deny", wait_for_gate, &err))
-		return cli_fail("wait", CLI_USAGE, err.text);
-	if (n != 1)
-		return cli_fail("wait", CLI_USAGE, "it takes one storage");
+	if (!read_settings(&run, timeout, "deny", wait_for_gate, &err))
+		return cli_fail(verb->name, CLI_USAGE, err.text);
 	if (!prepare(&run, argv[1], &err))
-		return cli_fail_err("wait", &err);
+		return cli_fail_err(verb->name, &err);
 	code = ask(&run);
 	/* What is started now is not ours: the ticket ends here. */
 	if (code == CLI_OK)

@@ -5,6 +5,7 @@
 #define RG_CLI_SHOW_H
 
 #include "cli/out.h"
+#include "core/decide.h"
 
 /* The first reason's sentence, or "". */
 const char *show_first_reason(const json_t *answer);
@@ -12,12 +13,27 @@ const char *show_first_reason(const json_t *answer);
 /* Every reason on a line of its own, `indent` before each. */
 void show_reasons(const json_t *answer, const char *indent, struct buf *buf);
 
-/* "ends by itself at 2026-12-01 05:30:00 (in 3h 2min), then throttle", or nothing where nothing is
+/* "hold (acts as allow), rule 'rebuild', step 5". */
+void show_verdict(const json_t *answer, struct buf *buf);
+
+/* ", then throttle, which acts as allow: no lever is set up", or nothing. */
+void show_then(const json_t *answer, struct buf *buf);
+
+/* "ends by itself at 2026-12-01 05:30 (in 3h 2min), then throttle", or nothing where nothing is
  * held. */
 void show_hold_end(const struct out *out, const json_t *answer, struct buf *buf);
 
 /* The text form of an answer to check: verdict, reasons, hold's end. */
 void show_answer(const struct out *out, const json_t *answer, struct buf *buf);
+
+/* What decide() saw: [{"step","saw","settled"}]; NULL without memory. */
+json_t *show_trace_json(const struct trace *trace);
+
+/* A line for each, "=>" before the one that settled it. */
+void show_trace(const json_t *list, struct buf *buf);
+
+/* How old a reading is: "just now", "12s ago", "never". */
+const char *show_age(struct opt age_ms, char *text);
 
 /* "storage nas-backup, node pve1", "everything". */
 void show_scope(const json_t *override, struct buf *buf);

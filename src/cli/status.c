@@ -7,31 +7,76 @@
 #include "cli/cli.h"
 #include "cli/show.h"
 
+/* "recovery", "resync (delayed)". */
+static const char *operation_text(const json_t *array, char *text)
+{
+	const char *operation = out_text_of(array, "operation");
+	const char *state = out_text_of(array, "sync_state");
+
+	if (!*state || strcmp(state, "none") == 0 || strcmp(state, "running") == 0 ||
+		strcmp(state, operation) == 0)
+		return operation;
+	snprintf(text, UNITS_TEXT_MAX, "%.20s (%.20s)", operation, state);
+	return text;
+}
+
+static void part(struct buf *line, const char *before, const char *value, const char *after)
+{
+	buf_addf(line, "%s%s%s%s", line->len ? "; " : "", before, value, after);
+}
+
+/* What is worth a line below an array's row only while it is so. */
+static void array_notes(const json_t *array, struct table *table)
+{
+	struct opt missing = out_int_of(array, "missing"), disks = out_int_of(array, "raid_disks");
+	struct opt stalled = out_int_of(array, "stalled_ms"), rate = out_int_of(array, "rate");
+	struct opt lasts = out_int_of(array, "operation_ms"), base = out_int_of(array, "baseline");
+	struct opt writes = out_int_of(array, "client_write");
+	struct opt reads = out_int_of(array, "client_read");
+	bool busy = strcmp(out_text_of(array, "operation"), "idle") != 0;
+	char text[UNITS_TEXT_MAX];
+	struct buf line = {0};
+
+	if (strcmp(out_text_of(array, "health"), "absent") == 0)
+		part(&line, "was there and is not any more",
+			"; if it was taken out: rebuildgate nas forget NAS ARRAY", "");
+	if (missing.known && missing.v > 0) {
+		snprintf(text, sizeof(text), "%lld of %lld disks missing", (long long)missing.v,
+			(long long)disks.v);
+		part(&line, text, "", "");
+	}
+	if (busy && lasts.known)
+		part(&line, "for ", out_span(lasts, text), " now");
+	if (rate.known && base.known)
+		part(&line, "usually ", out_rate(base, text), " here");
+	if (stalled.known && stalled.v > 0)
+		part(&line, "NOT MOVED for ", out_span(stalled, text), "");
+	if (writes.known && writes.v > 0)
+		part(&line, "clients write ", out_rate(writes, text), "");
+	if (reads.known && reads.v > 0)
+		part(&line, "clients read ", out_rate(reads, text), "");
+	table_note(table, buf_str(&line));
+	buf_release(&line);
+}
+
 static void arrays_text(const struct out *out, const json_t *arrays, struct buf *buf)
 {
 	static const char *const names[] = {"ARRAY", "ROLE", "LEVEL", "HEALTH", "OPERATION",
-		"PROGRESS", "RATE", "OF BASELINE", "TIME LEFT", "MAY LOSE", "CLIENTS WRITE"};
+		"PROGRESS", "RATE", "OF BASELINE", "TIME LEFT", "MAY LOSE"};
 	char cell[UNITS_TEXT_MAX];
 	struct table table;
 	struct opt left;
 	size_t i;
 
-	table_start(&table, sizeof(names) / sizeof(names[0]), names);
+	table_start(&table, CLI_COUNT(names), names);
 	for (i = 0; i < json_array_size(arrays); i++) {
 		const json_t *array = json_array_get(arrays, i);
-		const char *operation = out_text_of(array, "operation");
-		const char *state = out_text_of(array, "sync_state");
 
 		table_cell(&table, out_text_of(array, "name"));
 		table_cell(&table, out_text_of(array, "role"));
 		table_cell(&table, out_text_of(array, "level"));
 		table_cell(&table, out_text_of(array, "health"));
-		if (*state && strcmp(state, "none") != 0 && strcmp(state, "running") != 0 &&
-			strcmp(state, operation) != 0) {
-			snprintf(cell, sizeof(cell), "%.20s (%.20s)", operation, state);
-			operation = cell;
-		}
-		table_cell(&table, operation);
+		table_cell(&table, operation_text(array, cell));
 		table_cell(&table, out_percent(out_int_of(array, "progress_ppm"), cell));
 		table_cell(&table, out_rate(out_int_of(array, "rate"), cell));
 		table_cell(&table, out_percent(out_int_of(array, "rate_of_baseline_ppm"), cell));
@@ -40,25 +85,25 @@ static void arrays_text(const struct out *out, const json_t *arrays, struct buf 
 		snprintf(cell, sizeof(cell), "%lld disk%s", (long long)left.v,
 			left.v == 1 ? "" : "s");
 		table_cell(&table, left.known ? cell : "");
-		table_cell(&table, out_rate(out_int_of(array, "client_write"), cell));
+		array_notes(array, &table);
 	}
 	table_print(out, &table, "  ", buf);
 }
 
 static void nas_text(const struct out *out, const json_t *nas, struct buf *buf)
 {
+	const char *sensor = out_text_of(nas, "sensor");
 	char text[UNITS_TEXT_MAX];
 	struct opt age = out_int_of(nas, "age_ms"), blind = out_int_of(nas, "blind_ms");
 	struct opt load = out_int_of(nas, "load_x100");
 
 	buf_addf(buf, "NAS %s: ", out_text_of(nas, "name"));
-	if (strcmp(out_text_of(nas, "sensor"), "ok") == 0)
+	if (strcmp(sensor, "ok") == 0)
 		buf_adds(buf, "ok");
 	else
-		buf_addf(buf, "BLIND (%s)%s%s", out_text_of(nas, "sensor"),
-			blind.known ? " for " : "", blind.known ? out_span(blind, text) : "");
-	if (age.known)
-		buf_addf(buf, ", read %s ago", out_span(age, text));
+		buf_addf(buf, "BLIND (%s)%s%s", sensor, blind.known ? " for " : "",
+			blind.known ? out_span(blind, text) : "");
+	buf_addf(buf, ", read %s", show_age(age, text));
 	if (load.known)
 		buf_addf(buf, ", load %lld.%02lld", (long long)(load.v / 100),
 			(long long)(load.v % 100));
@@ -67,123 +112,155 @@ static void nas_text(const struct out *out, const json_t *nas, struct buf *buf)
 		buf_addf(buf, "  %s\n", out_text_of(nas, "sensor_text"));
 	if (json_array_size(out_list_of(nas, "arrays")))
 		arrays_text(out, out_list_of(nas, "arrays"), buf);
+	else if (strcmp(sensor, "ok") == 0)
+		buf_adds(buf, "  it has no md array\n");
+}
+
+/* "hold", "throttle (acts as allow)", "allow (would be hold)". */
+static void verdict_text(const json_t *answer, struct buf *buf)
+{
+	const char *act = out_text_of(answer, "act"), *verdict = out_text_of(answer, "verdict");
+	const char *would_be = out_text_of(answer, "would_be");
+
+	buf_clear(buf);
+	buf_adds(buf, verdict);
+	if (strcmp(act, verdict) != 0)
+		buf_addf(buf, " (acts as %s)", act);
+	if (strcmp(would_be, verdict) != 0)
+		buf_addf(buf, " (would be %s)", would_be);
 }
 
 static void storages_text(const struct out *out, const json_t *storages, struct buf *buf)
 {
-	static const char *const names[] = {"STORAGE", "NAS", "ARRAYS", "VERDICT", "RULE", "WHY"};
+	static const char *const names[] = {"STORAGE", "NAS", "ARRAYS", "NOW", "RULE"};
 	struct table table;
-	struct buf arrays = {0};
+	struct buf cell = {0};
 	size_t i, k;
 
-	table_start(&table, sizeof(names) / sizeof(names[0]), names);
+	table_start(&table, CLI_COUNT(names), names);
 	for (i = 0; i < json_array_size(storages); i++) {
 		const json_t *storage = json_array_get(storages, i);
 		const json_t *list = out_list_of(storage, "arrays");
 
 		table_cell(&table, out_text_of(storage, "name"));
 		table_cell(&table, out_text_of(storage, "nas"));
-		buf_clear(&arrays);
+		buf_clear(&cell);
 		for (k = 0; k < json_array_size(list); k++)
-			buf_addf(&arrays, "%s%s", k ? "," : "",
+			buf_addf(&cell, "%s%s", k ? "," : "",
 				json_string_value(json_array_get(list, k)));
-		table_cell(&table, *buf_str(&arrays) ? buf_str(&arrays) : "all data");
-		table_cell(&table, out_text_of(storage, "verdict"));
+		table_cell(&table, cell.len ? buf_str(&cell) : "all data");
+		verdict_text(storage, &cell);
+		table_cell(&table, buf_str(&cell));
 		table_cell(&table, out_text_of(storage, "rule"));
-		table_cell(&table, show_first_reason(storage));
+		table_note(&table, show_first_reason(storage));
+		buf_clear(&cell);
+		show_hold_end(out, storage, &cell);
+		table_note(&table, buf_str(&cell));
 	}
 	table_print(out, &table, "", buf);
-	buf_release(&arrays);
+	buf_release(&cell);
+}
+
+static void record_text(const json_t *record, struct buf *buf)
+{
+	bool good = json_is_true(json_object_get(record, "ok"));
+	struct opt spilled = out_int_of(record, "spilled"), lost = out_int_of(record, "lost");
+	const char *why = out_text_of(record, "text");
+
+	if (!good)
+		buf_addf(buf, "RECORD FAILS: %s\n", *why ? why : "no reason is known");
+	else if (*why)
+		buf_addf(buf, "NO SPILL FILE: %s\n", why);
+	if (spilled.v > 0) {
+		out_count(buf, spilled.v, "step");
+		buf_adds(buf, " in the spill file, to be taken in later\n");
+	}
+	if (lost.v > 0) {
+		out_count(buf, lost.v, "step");
+		buf_adds(buf, " not recorded since the start: see the journal\n");
+	}
+}
+
+static void gate_text(const struct out *out, const json_t *gate, struct buf *buf)
+{
+	const json_t *record = json_object_get(gate, "record");
+	const json_t *notices = json_object_get(gate, "notices");
+	char when[UNITS_TEXT_MAX];
+
+	buf_addf(buf, "rebuildgate %s on %s since %s: policy '%s'", out_text_of(gate, "version"),
+		out_text_of(gate, "node"), out_until(out, out_int_of(gate, "started_utc_ms"), when),
+		out_text_of(gate, "policy"));
+	if (json_is_false(json_object_get(gate, "enabled")))
+		buf_adds(buf, ", SWITCHED OFF: nothing is held");
+	if (json_is_true(json_object_get(gate, "observe")))
+		buf_adds(buf, ", OBSERVES ONLY: nothing is held");
+	buf_adds(buf, json_is_true(json_object_get(record, "ok")) ? ", record ok\n" : "\n");
+	record_text(record, buf);
+	if (*out_text_of(notices, "text"))
+		buf_addf(buf, "A NOTICE WAS NOT TAKEN at %s: %s\n",
+			out_until(out, out_int_of(notices, "failed_utc_ms"), when),
+			out_text_of(notices, "text"));
 }
 
 static void status_text(const struct out *out, const json_t *status, struct buf *buf)
 {
-	const json_t *gate = json_object_get(status, "gate"),
-		     *record = json_object_get(gate, "record");
 	const json_t *list = out_list_of(status, "nas");
 	size_t i;
 
-	buf_addf(buf, "rebuildgate %s on %s: policy '%s'", out_text_of(gate, "version"),
-		out_text_of(gate, "node"), out_text_of(gate, "policy"));
-	if (json_is_false(json_object_get(gate, "enabled")))
-		buf_adds(buf, ", SWITCHED OFF");
-	if (json_is_true(json_object_get(gate, "observe")))
-		buf_adds(buf, ", observes only");
-	if (json_is_true(json_object_get(record, "ok")))
-		buf_adds(buf, ", record ok\n");
-	else
-		buf_addf(buf, ", RECORD FAILS: %s\n", out_text_of(record, "text"));
-	if (out_int_of(record, "spilled").v > 0)
-		buf_addf(buf, "%lld decisions wait in the spill file\n",
-			(long long)out_int_of(record, "spilled").v);
+	gate_text(out, json_object_get(status, "gate"), buf);
 	for (i = 0; i < json_array_size(list); i++) {
 		buf_addc(buf, '\n');
 		nas_text(out, json_array_get(list, i), buf);
 	}
-	buf_addc(buf, '\n');
-	storages_text(out, out_list_of(status, "storages"), buf);
+	if (!i)
+		buf_adds(buf, "\nno NAS is configured\n");
+	list = out_list_of(status, "storages");
+	buf_adds(buf, json_array_size(list) ? "\n" : "\nno storage is configured\n");
+	if (json_array_size(list))
+		storages_text(out, list, buf);
 	list = out_list_of(status, "tickets");
-	buf_addf(buf, "\n%zu job%s held or running\n", json_array_size(list),
-		json_array_size(list) == 1 ? "" : "s");
+	buf_addc(buf, '\n');
+	out_count(buf, (int64_t)json_array_size(list), "job");
+	buf_adds(buf, " held or running\n");
 	if (json_array_size(list))
 		show_tickets(out, list, "  ", buf);
 	list = out_list_of(status, "overrides");
 	if (json_array_size(list)) {
-		buf_addf(buf, "\n%zu override%s in force\n", json_array_size(list),
-			json_array_size(list) == 1 ? "" : "s");
+		buf_addc(buf, '\n');
+		out_count(buf, (int64_t)json_array_size(list), "override");
+		buf_adds(buf, " in force\n");
 		show_overrides(out, list, "  ", buf);
 	}
 }
 
-int cli_status(int argc, char **argv)
+int cli_status(const struct cli_verb *verb, int argc, char **argv)
 {
-	struct err err;
 	struct out out;
-	json_t *status = NULL;
-	int n, code = CLI_OK;
+	int code;
 
-	out_init(&out);
-	if (!cli_options(argc, argv, NULL, 0, &out, false, &n, &err))
-		return cli_fail_err("status", &err);
-	if (n > 0)
-		return cli_fail("status", CLI_USAGE, "it takes no arguments");
-	if (!cli_call("GET", "/v1/status", NULL, &status, &err) ||
-		!out_show(&out, status, status_text, &err))
-		code = cli_fail_err("status", &err);
-	json_decref(status);
-	return code;
+	if (!cli_args(verb, argc, argv, NULL, 0, &out, &code))
+		return code;
+	return cli_ask_and_show(verb, &out, "GET", "/v1/status", NULL, status_text, NULL);
 }
 
-int cli_check(int argc, char **argv)
+int cli_check(const struct cli_verb *verb, int argc, char **argv)
 {
-	const char *node = NULL, *act;
-	const struct cli_option options[] = {{"--node", &node, NULL}};
 	struct buf path = {0};
-	struct err err;
 	struct out out;
 	json_t *answer = NULL;
-	int n, code = CLI_OK;
+	const char *act;
+	int code;
 
-	out_init(&out);
-	if (!cli_options(argc, argv, options, 1, &out, false, &n, &err))
-		return cli_fail_err("check", &err);
-	if (n != 1)
-		return cli_fail("check", CLI_USAGE, "name one storage: rebuildgate check STORAGE");
+	if (!cli_args(verb, argc, argv, NULL, 0, &out, &code))
+		return code;
 	buf_adds(&path, "/v1/check");
 	cli_query(&path, "storage", argv[1]);
-	if (node)
-		cli_query(&path, "node", node);
-	if (!cli_call("GET", buf_str(&path), NULL, &answer, &err) ||
-		!out_show(&out, answer, show_answer, &err)) {
-		code = cli_fail_err("check", &err);
-		goto out;
-	}
+	code = cli_ask_and_show(verb, &out, "GET", buf_str(&path), NULL, show_answer, &answer);
 	act = out_text_of(answer, "act");
-	if (strcmp(act, "hold") == 0)
+	if (code == CLI_OK && strcmp(act, "hold") == 0)
 		code = CLI_HELD;
-	else if (strcmp(act, "deny") == 0)
+	else if (code == CLI_OK && strcmp(act, "deny") == 0)
 		code = CLI_DENIED;
-out:
 	json_decref(answer);
 	buf_release(&path);
 	return code;

@@ -17,25 +17,18 @@ static void tickets_text(const struct out *out, const json_t *answer, struct buf
 		buf_adds(buf, "no job is held or running\n");
 }
 
-int cli_tickets(int argc, char **argv)
+int cli_tickets(const struct cli_verb *verb, int argc, char **argv)
 {
 	bool all = false;
-	const struct cli_option options[] = {{"--all", NULL, &all}};
-	struct err err;
+	const struct cli_option options[] = {
+		{"--all", NULL, "the last 200 ended ones as well", NULL, &all}};
 	struct out out;
-	json_t *answer = NULL;
-	int n, code = CLI_OK;
+	int code;
 
-	out_init(&out);
-	if (!cli_options(argc, argv, options, 1, &out, false, &n, &err))
-		return cli_fail_err("tickets", &err);
-	if (n > 0)
-		return cli_fail("tickets", CLI_USAGE, "it takes no arguments");
-	if (!cli_call("GET", all ? "/v1/tickets?all=1" : "/v1/tickets", NULL, &answer, &err) ||
-		!out_show(&out, answer, tickets_text, &err))
-		code = cli_fail_err("tickets", &err);
-	json_decref(answer);
-	return code;
+	if (!cli_args(verb, argc, argv, options, CLI_COUNT(options), &out, &code))
+		return code;
+	return cli_ask_and_show(verb, &out, "GET", all ? "/v1/tickets?all=1" : "/v1/tickets", NULL,
+		tickets_text, NULL);
 }
 
 /* "T17" or "17". */
@@ -46,37 +39,44 @@ static bool ticket_parse(const char *text, uint64_t *ret, struct err *err)
 	return err_set(err, ERR_INVALID, "'%s' is not a ticket: they look like T17", text);
 }
 
-int cli_release(int argc, char **argv)
+static void released_text(const struct out *out, const json_t *answer, struct buf *buf)
+{
+	(void)out;
+	buf_addf(buf, "T%lld is let go\n", (long long)out_int_of(answer, "ticket").v);
+}
+
+static bool release(uint64_t id, const char *reason, const struct out *out, struct err *err)
+{
+	json_t *body = json_object(), *answer = NULL;
+	char path[64];
+	bool done = false;
+
+	snprintf(path, sizeof(path), "/v1/tickets/%llu/release", (unsigned long long)id);
+	if (!body || !json_put_text(body, "reason", reason))
+		err_nomem(err);
+	else if (cli_call("POST", path, body, &answer, err))
+		done = json_put_int(answer, "ticket", (int64_t)id) || err_nomem(err);
+	done = done && out_show(out, answer, released_text, err);
+	json_decref(body);
+	json_decref(answer);
+	return done;
+}
+
+int cli_release(const struct cli_verb *verb, int argc, char **argv)
 {
 	const char *reason = NULL;
-	const struct cli_option options[] = {{"--reason", &reason, NULL}};
-	struct err err;
+	const struct cli_option options[] = {
+		{"--reason", "TEXT", "why, for the record", &reason, NULL}};
+	struct err err = {0};
 	struct out out;
-	char path[64];
-	json_t *body = NULL;
 	uint64_t id;
-	int n, code = CLI_OK;
+	int code;
 
-	out_init(&out);
-	if (!cli_options(argc, argv, options, 1, &out, false, &n, &err))
-		return cli_fail_err("release", &err);
-	if (n != 1)
-		return cli_fail("release", CLI_USAGE,
-			"name one ticket: rebuildgate release T17 --reason \"...\"");
+	if (!cli_args(verb, argc, argv, options, CLI_COUNT(options), &out, &code))
+		return code;
 	if (!reason || !*reason)
-		return cli_fail("release", CLI_USAGE, "say why, for the record: --reason \"...\"");
-	if (!ticket_parse(argv[1], &id, &err))
-		return cli_fail_err("release", &err);
-	snprintf(path, sizeof(path), "/v1/tickets/%llu/release", (unsigned long long)id);
-	body = json_object();
-	if (!body || !json_put_text(body, "reason", reason))
-		err_nomem(&err);
-	else if (cli_call("POST", path, body, NULL, &err)) {
-		printf("T%llu is let go\n", (unsigned long long)id);
-		goto out;
-	}
-	code = cli_fail_err("release", &err);
-out:
-	json_decref(body);
-	return code;
+		return cli_fail(verb->name, CLI_USAGE, "say why, for the record: --reason \"...\"");
+	if (!ticket_parse(argv[1], &id, &err) || !release(id, reason, &out, &err))
+		return cli_fail_err(verb->name, &err);
+	return CLI_OK;
 }

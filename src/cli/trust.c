@@ -33,20 +33,16 @@ static bool confirmed(const char *question)
 static bool target_find(
 	const char *config, const char *name, struct nas_target *ret, struct err *err)
 {
-	struct conf_errors errors = {0};
 	struct settings *settings = NULL;
 	const struct nas_settings *nas;
-	struct buf text = {0};
 	bool done = false;
 
-	if (!settings_load(config, &settings, &errors)) {
-		conf_errors_print(&errors, &text);
-		err_set(err, ERR_INVALID, "%s", buf_str(&text));
-		goto out;
-	}
+	if (!cli_settings(config, &settings, err))
+		return false;
 	nas = settings_nas(settings, name);
 	if (!nas) {
-		err_set(err, ERR_INVALID, "there is no NAS '%s' in %s", name, config);
+		err_set(err, ERR_INVALID, "there is no NAS '%s' in %s", name,
+			config ? config : SETTINGS_FILE);
 		goto out;
 	}
 	if (nas->via != SETTINGS_VIA_SSH) {
@@ -56,9 +52,7 @@ static bool target_find(
 	nas_target_from(nas, settings->look_deadline_ms, ret);
 	done = true;
 out:
-	conf_errors_release(&errors);
 	settings_free(settings);
-	buf_release(&text);
 	return done;
 }
 
@@ -76,29 +70,30 @@ static bool record(const struct nas_target *target, const char *line, bool repla
 	return false;
 }
 
-int cli_nas_trust(int argc, char **argv)
+int cli_nas_trust(const struct cli_verb *verb, int argc, char **argv)
 {
-	const char *config = SETTINGS_FILE, *fingerprint = NULL;
+	const char *config = NULL, *fingerprint = NULL;
 	bool replace = false;
-	const struct cli_option options[] = {{"--config", &config, NULL},
-		{"--fingerprint", &fingerprint, NULL}, {"--replace", NULL, &replace}};
+	const struct cli_option options[] = {
+		{"--fingerprint", "SHA256:...", "record it if it is this one; ask nothing",
+			&fingerprint, NULL},
+		{"--replace", NULL, "in place of another key that is on file", NULL, &replace},
+		CLI_OPTION_CONFIG(&config)};
 	char print[HOST_KEY_PRINT_MAX], line[KNOWN_HOSTS_LINE_MAX], question[NAS_PATH_MAX + 64];
 	struct nas_target target;
-	struct err err;
-	int n;
+	struct err err = {0};
+	int code;
 
-	if (!cli_options(argc, argv, options, 3, NULL, false, &n, &err))
-		return cli_fail_err("nas trust", &err);
-	if (n != 1)
-		return cli_fail("nas trust", CLI_USAGE, "name one NAS: rebuildgate nas trust NAME");
+	if (!cli_args(verb, argc, argv, options, CLI_COUNT(options), NULL, &code))
+		return code;
 	if (!target_find(config, argv[1], &target, &err))
-		return cli_fail_err("nas trust", &err);
+		return cli_fail_err(verb->name, &err);
 	if (!nas_fetch_host_key(&target, clock_boot_ms() + TRUST_DEADLINE_MS, print, line, &err))
-		return cli_fail("nas trust", CLI_FAILED, err.text);
+		return cli_fail(verb->name, CLI_FAILED, err.text);
 	printf("%s (%s port %d) offers the host key %s\n", target.name, target.host,
 		target.port ? target.port : 22, print);
 	if (fingerprint && strcmp(fingerprint, print) != 0)
-		return cli_fail("nas trust", CLI_DENIED,
+		return cli_fail(verb->name, CLI_DENIED,
 			"that is not the fingerprint that was expected: nothing was recorded");
 	if (!fingerprint) {
 		printf("Compare it with what the NAS itself says: ssh-keygen -lf on its "
@@ -107,10 +102,10 @@ int cli_nas_trust(int argc, char **argv)
 			target.known_hosts);
 		if (!confirmed(question))
 			return cli_fail(
-				"nas trust", CLI_FAILED, "not confirmed: nothing was recorded");
+				verb->name, CLI_FAILED, "not confirmed: nothing was recorded");
 	}
 	if (!record(&target, line, replace, &err))
-		return cli_fail("nas trust", CLI_FAILED, err.text);
+		return cli_fail(verb->name, CLI_FAILED, err.text);
 	printf("recorded in %s; the next look at %s uses it (at once: rebuildgate nas look %s)\n",
 		target.known_hosts, target.name, target.name);
 	return CLI_OK;
@@ -152,30 +147,30 @@ static void forced_command(const char *command, struct buf *buf)
 	buf_adds(buf, "\",restrict ");
 }
 
-int cli_nas_authorized_key(int argc, char **argv)
+int cli_nas_authorized_key(const struct cli_verb *verb, int argc, char **argv)
 {
-	const char *config = SETTINGS_FILE;
+	const char *config = NULL;
 	bool mdstat_only = false;
 	const struct cli_option options[] = {
-		{"--config", &config, NULL}, {"--mdstat-only", NULL, &mdstat_only}};
+		{"--mdstat-only", NULL, "force `cat /proc/mdstat`, for a shell that takes no more",
+			NULL, &mdstat_only},
+		CLI_OPTION_CONFIG(&config)};
 	struct nas_target target;
 	struct buf line = {0};
 	char key[2048];
-	struct err err;
-	int n, code = CLI_OK;
+	struct err err = {0};
+	int code;
 
-	if (!cli_options(argc, argv, options, 2, NULL, false, &n, &err))
-		return cli_fail_err("nas authorized-key", &err);
-	if (n != 1)
-		return cli_fail("nas authorized-key", CLI_USAGE,
-			"name one NAS: rebuildgate nas authorized-key NAME");
+	if (!cli_args(verb, argc, argv, options, CLI_COUNT(options), NULL, &code))
+		return code;
+	code = CLI_OK;
 	if (!target_find(config, argv[1], &target, &err) ||
 		!public_key_read(target.key_file, key, sizeof(key), &err))
-		return cli_fail_err("nas authorized-key", &err);
+		return cli_fail_err(verb->name, &err);
 	forced_command(mdstat_only ? "cat /proc/mdstat" : look_command(), &line);
 	buf_addf(&line, "%s\n", key);
 	if (!out_flush(&line, &err))
-		code = cli_fail_err("nas authorized-key", &err);
+		code = cli_fail_err(verb->name, &err);
 	buf_release(&line);
 	return code;
 }

@@ -4,10 +4,12 @@
 #ifndef RG_CLI_TRUST_H
 #define RG_CLI_TRUST_H
 
-int cli_nas_trust(int argc, char **argv);
+#include "cli/cli.h"
+
+int cli_nas_trust(const struct cli_verb *verb, int argc, char **argv);
 
 /* `nas authorized-key NAME`: the line for the NAS's authorized_keys, which allows our key to look
  * and nothing else. */
-int cli_nas_authorized_key(int argc, char **argv);
+int cli_nas_authorized_key(const struct cli_verb *verb, int argc, char **argv);
 
 #endif

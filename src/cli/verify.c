@@ -6,9 +6,8 @@
 #include <unistd.h>
 
 #include "cli/cli.h"
+#include "cli/record.h"
 #include "store/store.h"
-
-#define VERB "log verify"
 
 static bool show_progress(void *data, int64_t done, int64_t total)
 {
@@ -73,7 +72,9 @@ static void findings_text(const json_t *value, struct buf *buf)
 	struct opt faults = out_int_of(value, "faults");
 	size_t i, n = json_array_size(list);
 
-	buf_addf(buf, "NOT intact: %lld fault%s\n", (long long)faults.v, faults.v == 1 ? "" : "s");
+	buf_adds(buf, "NOT intact: ");
+	out_count(buf, faults.v, "fault");
+	buf_addf(buf, " in %s\n", out_text_of(value, "database"));
 	for (i = 0; i < n; i++)
 		buf_addf(buf, "  %s\n", out_text_of(json_array_get(list, i), "text"));
 	if (faults.v > (int64_t)n)
@@ -88,18 +89,23 @@ static void report_text(const struct out *out, const json_t *value, struct buf *
 	(void)out;
 	if (out_int_of(value, "faults").v)
 		findings_text(value, buf);
-	else
-		buf_addf(buf, "intact: %lld decision%s\n",
-			(long long)out_int_of(value, "decisions").v,
-			out_int_of(value, "decisions").v == 1 ? "" : "s");
-	if (pruned.v)
-		buf_addf(buf, "%lld older decisions were let go by retention, in %lld segments\n",
-			(long long)pruned.v, (long long)out_int_of(value, "segments").v);
-	if (unused.v)
-		buf_addf(buf,
-			"%lld ids were given and have no row: what was answered under them stands "
-			"in the journal\n",
-			(long long)unused.v);
+	else {
+		buf_adds(buf, "intact: ");
+		out_count(buf, out_int_of(value, "decisions").v, "decision");
+		buf_addf(buf, " in %s\n", out_text_of(value, "database"));
+	}
+	if (pruned.v) {
+		out_count(buf, pruned.v, "older decision");
+		buf_adds(buf, " let go by retention, in ");
+		out_count(buf, out_int_of(value, "segments").v, "closed segment");
+		buf_addc(buf, '\n');
+	}
+	if (unused.v) {
+		out_count(buf, unused.v, "id");
+		buf_adds(buf,
+			" given without a row: what was answered then stands in the "
+			"journal\n");
+	}
 	if (anchor.known)
 		buf_addf(buf, "the head that was given is that of decision %lld\n",
 			(long long)anchor.v);
@@ -113,14 +119,15 @@ static bool is_hash(const char *text)
 		strspn(text, "0123456789abcdefABCDEF") == STORE_HASH_TEXT - 1;
 }
 
-static bool verify(
-	const char *database, const char *anchor, struct store_report *report, struct err *err)
+/* Reads and verifies `database`, or what the configuration names; ret_path is which. */
+static bool verify(const char *database, const char *config, const char *anchor, char *ret_path,
+	struct store_report *report, struct err *err)
 {
 	bool terminal = isatty(STDERR_FILENO);
 	struct store *store = NULL;
 	bool good;
 
-	if (!store_open_reader(database, &store, err))
+	if (!record_open(database, config, ret_path, &store, err))
 		return false;
 	good = store_verify(store, anchor, show_progress, &terminal, report, err);
 	if (terminal && report->decisions >= 10000)
@@ -129,34 +136,38 @@ static bool verify(
 	return good;
 }
 
-int cli_log_verify(int argc, char **argv)
+int cli_log_verify(const struct cli_verb *verb, int argc, char **argv)
 {
-	const char *database = STORE_DEFAULT_PATH, *anchor = NULL;
+	const char *database = NULL, *config = NULL, *anchor = NULL;
 	const struct cli_option options[] = {
-		{.name = "--database", .value = &database}, {.name = "--head", .value = &anchor}};
-	struct store_report *report = malloc(sizeof(*report));
+		{"--head", "HASH", "a head that was kept elsewhere: it must be in the chain",
+			&anchor, NULL},
+		{"--database", "FILE", "this database, not the one that the configuration names",
+			&database, NULL},
+		CLI_OPTION_CONFIG(&config)};
+	struct store_report *report;
+	char path[SETTINGS_PATH_MAX];
 	struct err err = {0};
 	struct out out;
 	json_t *value;
-	int n = 0, code = CLI_FAILED;
+	int code;
 
-	out_init(&out);
+	if (!cli_args(verb, argc, argv, options, CLI_COUNT(options), &out, &code))
+		return code;
+	if (anchor && !is_hash(anchor))
+		return cli_fail(
+			verb->name, CLI_USAGE, "--head takes the 64 hexadecimal digits of a head");
+	report = malloc(sizeof(*report));
 	if (!report)
-		return cli_fail(VERB, CLI_FAILED, "out of memory");
-	if (!cli_options(argc, argv, options, 2, &out, false, &n, &err)) {
-		code = cli_fail(VERB, CLI_USAGE, err.text);
-	} else if (n) {
-		code = cli_fail(VERB, CLI_USAGE,
-			"takes only --database FILE, --head HASH and --output-format");
-	} else if (anchor && !is_hash(anchor)) {
-		code = cli_fail(
-			VERB, CLI_USAGE, "--head takes the 64 hexadecimal digits of a head");
-	} else if (!verify(database, anchor, report, &err)) {
-		code = cli_fail(VERB, CLI_FAILED, err.text);
+		err_nomem(&err);
+	if (!report || !verify(database, config, anchor, path, report, &err)) {
+		code = cli_fail_err(verb->name, &err);
 	} else {
-		value = report_json(database, anchor, report);
+		value = report_json(path, anchor, report);
+		if (!value)
+			err_nomem(&err);
 		if (!value || !out_show(&out, value, report_text, &err))
-			code = cli_fail(VERB, CLI_FAILED, value ? err.text : "out of memory");
+			code = cli_fail_err(verb->name, &err);
 		else
 			code = report->faults ? CLI_FAILED : CLI_OK;
 		json_decref(value);

@@ -215,6 +215,14 @@ bool store_walk(struct store *store, int64_t after, store_row_fn each, void *dat
 /* The row as the API's log shows it. NULL without memory. */
 json_t *store_row_json(const struct store_row *row);
 
+/* One page as GET /v1/log answers: {"decisions","next"}. */
+bool store_log_json(struct store *store, const struct store_filter *filter, int64_t budget_ms,
+	json_t **ret, struct err *err);
+
+/* One decision as GET /v1/decisions/ID answers: the row, "inputs", "decision", "hash",
+ * "policy_text" (null where it is missing). ERR_NOTFOUND if there is none. */
+bool store_decision_json(struct store *store, int64_t id, json_t **ret, struct err *err);
+
 /* Counts of whole UTC hours from `since` to `until` (both widened to full hours):
  * {"since_utc_ms","until_utc_ms","decisions","verdicts":{},"rules":{},"nas":{},"storages":{},
  * "holds","held_ms","longest_ms"}. From tallies: its cost does not grow with the decisions. */

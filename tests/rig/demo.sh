@@ -112,7 +112,7 @@ sed -n "$((seen + 1)),\$s/^/    task log | /p" "$work/task.log"
 say "afterwards: what is, what was decided, and why"
 show status
 echo; show log
-first=$("$B/rebuildgate" --socket "$work/gate.sock" log --output-format json | jq -r 'map(select(.verdict == "hold")) | last | .id')
+first=$("$B/rebuildgate" --socket "$work/gate.sock" log --output-format json | jq -r 'map(select(.verdict == "hold")) | first | .id')
 echo; show explain "$first"
 echo; show log verify --database "$work/record.db"
 echo; show replay --database "$work/record.db"
