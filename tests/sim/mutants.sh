@@ -73,7 +73,7 @@ mutant core/rules.c 'return a->verdict > b->verdict' 'return a->verdict < b->ver
 mutant core/match.c 'return eval_list(m, cond, depth, MATCH_NO, MATCH_YES);' 'return eval_list(m, cond, depth, MATCH_YES, MATCH_NO);'
 mutant core/match.c 'span_add(now->utc_ms, now->utc_offset_s * MS_SECOND)' 'now->utc_ms'
 mutant core/match.c '(goes_on && at < window->to_s)' '0'
-mutant core/override.c 'o->until_utc_ms > in->now.utc_ms' '1'
+mutant core/override.c '(!o->ticket || o->ticket == in->ticket.id)' '1'
 mutant core/override.c 'return rank_a > rank_b' 'return rank_a < rank_b'
 mutant core/sight.c 'now_ms - sight->seen_since_ms.v >= settle_ms' '1'
 mutant core/sight.c 'sight->outage_since_ms = OPT_NONE;' ';'
@@ -97,7 +97,6 @@ mutant core/ticket_sweep.c 'if (!silent(ticket, sweep, now))' 'if (1)'
 mutant core/ticket_sweep.c 'under_way >= policy->running_ttl_ms' '0'
 mutant core/ticket_sweep.c 'ticket->slot = false;' ';'
 # Facts, and what is written down.
-mutant md/track.c 'array->calm_since_ms = OPT(since_ms);' ';'
 mutant md/track.c 'array->next_operation == seen->operation &&' '0 &&'
 mutant md/track.c '(array->next_sync_state == seen->sync_state ||
 			array->operation != seen->operation)' 'array->next_sync_state == seen->sync_state'
