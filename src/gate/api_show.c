@@ -8,6 +8,7 @@
 #include "gate/answer.h"
 #include "gate/api.h"
 #include "gate/gate.h"
+#include "gate/notify.h"
 #include "gate/pending.h"
 #include "gate/server.h"
 #include "gate/watch.h"
@@ -126,6 +127,17 @@ static json_t *record_json(struct gate *gate)
 	return object;
 }
 
+static json_t *notices_json(struct gate *gate)
+{
+	const struct notify_trouble *trouble = notify_trouble(gate->notify);
+	json_t *object = json_object();
+
+	json_put_int(object, "failed", notify_counts(gate->notify)->failed);
+	json_put_opt(object, "failed_utc_ms", trouble->utc_ms ? OPT(trouble->utc_ms) : OPT_NONE);
+	json_put_text(object, "text", trouble->text);
+	return object;
+}
+
 static json_t *gate_json(struct gate *gate)
 {
 	json_t *object = json_object();
@@ -138,7 +150,8 @@ static json_t *gate_json(struct gate *gate)
 		json_put_text(object, "policy_hash", gate->policy_hash) &&
 		json_put_bool(object, "enabled", gate->policy->enabled) &&
 		json_put_bool(object, "observe", gate->policy->observe) &&
-		json_put(object, "record", record_json(gate)))
+		json_put(object, "record", record_json(gate)) &&
+		json_put(object, "notices", notices_json(gate)))
 		return object;
 	json_decref(object);
 	return NULL;

@@ -52,6 +52,8 @@ struct notify {
 	struct notify_rate rates[TARGETS_MAX];
 	int64_t unsaid; /* dropped since the last notice */
 	struct notify_counts counts;
+	struct notify_trouble trouble;
+	size_t trouble_target;
 };
 
 static void work(struct notify *notify);
@@ -59,6 +61,11 @@ static void work(struct notify *notify);
 const struct notify_counts *notify_counts(const struct notify *notify)
 {
 	return &notify->counts;
+}
+
+const struct notify_trouble *notify_trouble(const struct notify *notify)
+{
+	return &notify->trouble;
 }
 
 static int on_fd(sd_event_source *source, int fd, uint32_t revents, void *data)
@@ -152,6 +159,10 @@ static void failed(struct notice *notice, const char *why)
 		return;
 	}
 	notify->counts.failed++;
+	notify->trouble.utc_ms = clock_now().utc_ms;
+	notify->trouble_target = notice->target;
+	snprintf(notify->trouble.text, sizeof(notify->trouble.text), "%s: %s",
+		notice->target < SETTINGS_MAX_WEBHOOKS ? "webhook" : "mail", why);
 	log_warning("A notice could not be sent: %s target=%s subject=\"%s\"", why,
 		target_name(notify, notice->target), notice->subject);
 	forget(notice);
@@ -173,6 +184,8 @@ static void on_done(void *data, const struct http_response *response, const stru
 		return;
 	}
 	notice->notify->counts.sent++;
+	if (notice->notify->trouble_target == notice->target)
+		notice->notify->trouble = (struct notify_trouble){0};
 	forget(notice);
 }
 

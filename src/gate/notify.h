@@ -38,4 +38,12 @@ struct notify_counts {
 };
 const struct notify_counts *notify_counts(const struct notify *notify);
 
+/* The last notice that was given up, until its target takes one again. The target is not named
+ * whole: a webhook's URL may hold a secret. */
+struct notify_trouble {
+	int64_t utc_ms; /* 0: none */
+	char text[256];
+};
+const struct notify_trouble *notify_trouble(const struct notify *notify);
+
 #endif
