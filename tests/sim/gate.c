@@ -95,9 +95,11 @@ static int64_t on_outcome(void *data, const struct outcome *outcome)
 	if (outcome->kind == OUTCOME_UNCHANGED)
 		return 0;
 	job = sim_job_of(sim, outcome->ticket);
-	/* A newcomer's id is known here for the first time. */
+	/* A newcomer's id is known here for the first time; an earlier run of the job is not it. */
 	if (!job && outcome->subject->worker.pid > 0)
 		job = &sim->jobs[outcome->subject->worker.pid % SIM_MAX_JOBS];
+	if (job && job->worker.pid != outcome->subject->worker.pid)
+		job = NULL;
 	sim->gate.n_effects++;
 	if (outcome->kind == OUTCOME_DECIDED)
 		id = sim->gate.next_decision++;

@@ -65,10 +65,15 @@ const char *sim_time(const struct sim *sim, int64_t t, char ret[32])
 
 void sim_line(struct sim *sim, const char *fmt, ...)
 {
-	char *line = sim->lines[sim->n_lines++ % SIM_TRACE], at[32];
-	int len = snprintf(line, sizeof(sim->lines[0]), "%s ", sim_time(sim, sim->t, at));
+	char *line = sim->lines[sim->n_lines % SIM_TRACE], at[32];
+	int len;
 	va_list args;
 
+	/* What led to the first failure is worth keeping, and no more. */
+	if (sim->report.len && !sim->trace && sim->after_failure++ > 1)
+		return;
+	sim->n_lines++;
+	len = snprintf(line, sizeof(sim->lines[0]), "%s ", sim_time(sim, sim->t, at));
 	va_start(args, fmt);
 	vsnprintf(line + len, sizeof(sim->lines[0]) - (size_t)len, fmt, args);
 	va_end(args);

@@ -205,6 +205,7 @@ struct sim {
 	struct buf report;
 	char lines[SIM_TRACE][400];
 	int64_t n_lines;
+	int after_failure; /* lines since */
 };
 
 /* sim.c */
