@@ -158,7 +158,7 @@ static void begin(struct ticket_run *run, struct ticket *ticket, const char *why
 /* After the outcome was told: what is over leaves the list. False when it did. */
 static bool follow_up(struct ticket_run *run, struct ticket *ticket)
 {
-	bool let_go_now = ticket->state == TICKET_RELEASED && !ticket->last.mid_job;
+	bool let_go_now = ticket->state == TICKET_RELEASED;
 
 	if (ticket->state == TICKET_DENIED) {
 		ticket_list_remove(run->tickets, ticket);
