@@ -9,6 +9,7 @@
  * may die (PR_SET_PDEATHSIG), or stop listening without dying (`vzdump --stop` interrupts only the
  * worker: stdout reports POLLERR), or send SIGTERM to the group, with SIGKILL 5 s later.
  */
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -25,6 +26,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "remember.h"
 #include "scan.h"
 #include "wire.h"
 
@@ -38,8 +40,9 @@ struct outer {
 	const char *phase;
 	pid_t worker, inner;
 	int link, signals;
-	bool aborted;     /* somebody wants us to end */
-	long long end_ms; /* monotonic: when the inner hook's time is over; 0 none */
+	unsigned long long worker_ticks; /* the worker's start time */
+	bool aborted;                    /* somebody wants us to end */
+	long long end_ms;                /* monotonic: when the inner hook's time is over; 0 none */
 };
 
 static void say(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
@@ -73,7 +76,8 @@ static long long now_ms(void)
 
 static ssize_t read_file(const char *path, char *ret, size_t size)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+	/* Not blocking: a FIFO in a file's place must not stop a backup. */
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
 	ssize_t n, len = 0;
 
 	if (fd < 0)
@@ -196,8 +200,7 @@ static bool start_inner(struct outer *outer, char **argv, char **envp)
 	if (!inner_path(path, sizeof(path)) ||
 		socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair))
 		return false;
-	len = snprintf(
-		hello, sizeof(hello), HOOK_HELLO, (long)outer->worker, start_ticks(outer->worker));
+	len = snprintf(hello, sizeof(hello), HOOK_HELLO, (long)outer->worker, outer->worker_ticks);
 	outer->link = pair[0];
 	outer->inner = -1;
 	if (write(pair[0], hello, (size_t)len) == len)
@@ -208,9 +211,64 @@ static bool start_inner(struct outer *outer, char **argv, char **envp)
 	return outer->inner > 0;
 }
 
+/* Somebody stopped this job. Remembered here and at once: the inner hook may be done already or
+ * busy with a script, and vzdump, whose call of us has failed by now, starts its next guest
+ * meanwhile. */
+static void remember_abort(const struct outer *outer)
+{
+	const char *root = getenv("REBUILDGATE_HOOK_ROOT");
+	char name[REMEMBER_NAME], boot_id[64];
+
+	if (remember_name(outer->worker, (long long)outer->worker_ticks, name) &&
+		read_file("/proc/sys/kernel/random/boot_id", boot_id, sizeof(boot_id)) > 0)
+		remember_put(root ? root : "", REMEMBER_ABORTED, name, boot_id);
+}
+
+/* Whether process `pid` is a child of `parent` by the name `name`: fields 2 and 4 of
+ * /proc/PID/stat. A dead one that nobody reaped is one as well. */
+static bool is_child(const char *pid, pid_t parent, const char *name)
+{
+	char path[300], text[1024], want[64];
+	const char *start, *end;
+
+	snprintf(path, sizeof(path), "/proc/%s/stat", pid);
+	if (read_file(path, text, sizeof(text)) <= 0)
+		return false;
+	start = strchr(text, '(');
+	end = strrchr(text, ')');
+	if (!start || !end || strlen(end) < 5 || (size_t)(end - start - 1) != strlen(name) ||
+		memcmp(start + 1, name, strlen(name)) != 0)
+		return false;
+	snprintf(want, sizeof(want), " %ld ", (long)parent);
+	return strncmp(end + 3, want, strlen(want)) == 0; /* after ") S" */
+}
+
+/* Whether the worker has another child that is a hook: a call that a signal interrupted, which
+ * vzdump has left alone, dead or alive (PVE/Cmd.pm run neither ends nor reaps it; in any other case
+ * it reaps one before the next). So a signal that ended a hook before its main() is known too. */
+static bool earlier_was_left(const struct outer *outer)
+{
+	char name[17] = "", self[24];
+	const struct dirent *entry;
+	bool found = false;
+	DIR *proc;
+
+	if (prctl(PR_GET_NAME, name) || !(proc = opendir("/proc")))
+		return false;
+	snprintf(self, sizeof(self), "%ld", (long)getpid());
+	while (!found && (entry = readdir(proc)))
+		found = entry->d_name[0] >= '1' && entry->d_name[0] <= '9' &&
+			strcmp(entry->d_name, self) != 0 &&
+			is_child(entry->d_name, outer->worker, name);
+	closedir(proc);
+	return found;
+}
+
 /* Passes the end on, once. */
 static void end_inner(struct outer *outer)
 {
+	if (!outer->aborted)
+		remember_abort(outer);
 	kill(outer->inner, SIGTERM);
 	if (!outer->aborted)
 		outer->end_ms = now_ms() + GRACE_MS;
@@ -253,6 +311,23 @@ static bool wait_inner(struct outer *outer, int *ret_status)
 			end_inner(outer);
 		}
 	}
+}
+
+/* A signal that came, or a reader that went, while the inner hook was ending. */
+static void look_once_more(struct outer *outer)
+{
+	struct pollfd fds[2] = {{.fd = outer->signals, .events = POLLIN}, {.fd = STDOUT_FILENO}};
+	struct signalfd_siginfo info;
+	bool late = false;
+
+	if (outer->aborted || poll(fds, 2, 0) <= 0)
+		return;
+	while (read(outer->signals, &info, sizeof(info)) == (ssize_t)sizeof(info))
+		late = late || info.ssi_signo != SIGCHLD;
+	if (!late && !fds[1].revents)
+		return;
+	outer->aborted = true;
+	remember_abort(outer);
 }
 
 /* What the ended inner hook means for vzdump. */
@@ -320,19 +395,25 @@ int main(int argc, char **argv, char **envp)
 {
 	struct outer outer = {.worker = getppid(), .phase = argc > 1 ? argv[1] : ""};
 	int status = 0;
+	bool listens;
 
+	have_standard_fds();
+	listens = take_signals(&outer); /* first: one that comes before is remembered by nobody */
 	prctl(PR_SET_PDEATHSIG, SIGTERM);
 	outer.gates = phase_gates(outer.phase);
 	if (getppid() != outer.worker)
 		return abort_status(&outer);
-	have_standard_fds();
-	if (!take_signals(&outer) || !start_inner(&outer, argv, envp))
+	outer.worker_ticks = start_ticks(outer.worker);
+	if (outer.gates && earlier_was_left(&outer))
+		remember_abort(&outer);
+	if (!listens || !start_inner(&outer, argv, envp))
 		return without_inner(&outer, HOOK_INNER " cannot be started");
 	signal(SIGPIPE, SIG_IGN);
 	if (!wait_inner(&outer, &status)) {
 		kill(outer.inner, SIGKILL);
 		return abort_status(&outer);
 	}
+	look_once_more(&outer);
 	if (outer.aborted)
 		return abort_status(&outer);
 	return verdict(&outer, status);

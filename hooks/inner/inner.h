@@ -57,6 +57,8 @@ void hook_say(const struct hook *hook, const char *fmt, ...) __attribute__((form
 /* As asking.say. */
 void hook_say_line(void *hook, const char *line);
 bool hook_woken(const struct hook *hook);
+/* Whether our own verdict may fail this phase. */
+bool hook_phase_gates(const struct hook *hook);
 
 /* worker.c: fills worker, upid, task, node. */
 void worker_find(struct hook *hook);

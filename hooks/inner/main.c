@@ -55,7 +55,7 @@ static bool is_phase(const struct hook *hook, const char *phase)
 	return strcmp(hook->phase, phase) == 0;
 }
 
-static bool phase_gates(const struct hook *hook)
+bool hook_phase_gates(const struct hook *hook)
 {
 	return is_phase(hook, "job-init") || is_phase(hook, "job-start") ||
 		is_phase(hook, "backup-start");
@@ -199,13 +199,14 @@ static int run_phase(struct hook *hook)
 
 	if (is_phase(hook, "job-init"))
 		part = job_init(hook, &status);
-	else if (phase_gates(hook))
+	else if (hook_phase_gates(hook))
 		part = inside_job(hook, &status);
 	else
 		part = other_phase(hook, &status);
-	if (part == PART_ABORTED) {
+	/* One that came while the gate was told, or a script ran that took no notice. */
+	if (part == PART_ABORTED || (part == PART_GOES_ON && hook_woken(hook))) {
 		aborted(hook);
-		return phase_gates(hook) ? fail(hook, HOOK_EXIT_FAIL) : 0;
+		return hook_phase_gates(hook) ? fail(hook, HOOK_EXIT_FAIL) : 0;
 	}
 	return part == PART_FAILS ? fail(hook, status) : 0;
 }

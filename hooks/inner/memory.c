@@ -1,84 +1,40 @@
 // SPDX-License-Identifier: MIT
-/*
- * What outlives one phase, without the daemon: /run/rebuildgate-hook/aborted and jobs, one small
- * file for each worker, named PID-STARTTICKS, with the boot id in it. Not below the daemon's own
- * folder, which systemd removes when the daemon stops and which the daemon's user owns.
- */
+/* What outlives one phase, without the daemon: see hooks/remember.h. */
 #include <dirent.h>
-#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
+#include "../remember.h"
 #include "base/units.h"
 #include "client/worker.h"
 #include "inner.h"
 
-#define RUN_DIR "/run/rebuildgate-hook"
-#define NAME_SIZE 48
-
-/* The folder, made if `make`; -1 if it is not there or not ours alone. */
-static int open_dir(const struct hook *hook, const char *name, bool make)
+static int open_dir(const struct hook *hook, const char *name)
 {
-	char path[600];
-	struct stat st;
-	int top, fd;
-
-	snprintf(path, sizeof(path), "%s" RUN_DIR, hook->root);
-	if (make && mkdir(path, 0700) && errno != EEXIST)
-		return -1;
-	top = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	if (top < 0)
-		return -1;
-	if (fstat(top, &st) || st.st_uid != geteuid() || (st.st_mode & 022) ||
-		(make && mkdirat(top, name, 0700) && errno != EEXIST)) {
-		close(top);
-		return -1;
-	}
-	fd = openat(top, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	close(top);
-	return fd;
+	return remember_open(hook->root, name, false);
 }
 
-/* False where the worker is not known well enough to be known again. */
-static bool worker_name(const struct worker *worker, char ret[NAME_SIZE])
+static bool worker_name(const struct worker *worker, char ret[REMEMBER_NAME])
 {
-	if (worker->pid <= 0 || worker->start_ticks <= 0 || !*worker->boot_id)
-		return false;
-	snprintf(ret, NAME_SIZE, "%lld-%lld", (long long)worker->pid,
-		(long long)worker->start_ticks);
-	return true;
+	return *worker->boot_id && remember_name(worker->pid, worker->start_ticks, ret);
 }
 
-/* The whole file or none of it: by rename. */
 static bool put(const struct hook *hook, const char *folder, const char *text)
 {
-	char name[NAME_SIZE], part[NAME_SIZE + 8];
-	size_t len = strlen(text);
-	bool ok = false;
-	int dir, fd;
+	char name[REMEMBER_NAME];
 
-	if (!worker_name(&hook->worker, name) || (dir = open_dir(hook, folder, true)) < 0)
-		return false;
-	snprintf(part, sizeof(part), ".%s.new", name);
-	fd = openat(dir, part, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
-	if (fd >= 0) {
-		ok = write(fd, text, len) == (ssize_t)len;
-		ok = !close(fd) && ok && !renameat(dir, part, dir, name);
-	}
-	close(dir);
-	return ok;
+	return worker_name(&hook->worker, name) && remember_put(hook->root, folder, name, text);
 }
 
 static bool get(const struct hook *hook, const char *folder, char *ret, size_t size)
 {
-	char name[NAME_SIZE];
+	char name[REMEMBER_NAME];
 	int dir, fd;
 	ssize_t n = -1;
 
-	if (!worker_name(&hook->worker, name) || (dir = open_dir(hook, folder, false)) < 0)
+	if (!worker_name(&hook->worker, name) || (dir = open_dir(hook, folder)) < 0)
 		return false;
 	fd = openat(dir, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
 	if (fd >= 0) {
@@ -92,10 +48,10 @@ static bool get(const struct hook *hook, const char *folder, char *ret, size_t s
 
 static void drop(const struct hook *hook, const char *folder)
 {
-	char name[NAME_SIZE];
+	char name[REMEMBER_NAME];
 	int dir;
 
-	if (!worker_name(&hook->worker, name) || (dir = open_dir(hook, folder, false)) < 0)
+	if (!worker_name(&hook->worker, name) || (dir = open_dir(hook, folder)) < 0)
 		return;
 	unlinkat(dir, name, 0);
 	close(dir);
@@ -106,7 +62,7 @@ bool memory_abort(const struct hook *hook)
 	char text[64];
 
 	snprintf(text, sizeof(text), "%s\n", hook->worker.boot_id);
-	return put(hook, "aborted", text);
+	return put(hook, REMEMBER_ABORTED, text);
 }
 
 /* Takes the boot id off the front; NULL if it is another boot's. */
@@ -123,7 +79,7 @@ bool memory_was_aborted(const struct hook *hook)
 {
 	char text[64];
 
-	return get(hook, "aborted", text, sizeof(text)) && this_boot(hook, text);
+	return get(hook, REMEMBER_ABORTED, text, sizeof(text)) && this_boot(hook, text);
 }
 
 bool memory_note_save(const struct hook *hook)
@@ -163,8 +119,8 @@ void memory_note_drop(const struct hook *hook)
 	drop(hook, "jobs");
 }
 
-/* Whether the worker that a file is named after still runs. ".NAME.new" is one being written, or
- * left by a hook that was killed. */
+/* Whether the worker that a file is named after still runs. ".NAME.WRITER" is one being written,
+ * or left by a hook that was killed. */
 static bool lives(const char *name)
 {
 	const char *start = name[0] == '.' ? name + 1 : name, *dash = strchr(start, '-');
@@ -177,7 +133,7 @@ static bool lives(const char *name)
 
 static void clean_dir(const struct hook *hook, const char *folder)
 {
-	int fd = open_dir(hook, folder, false);
+	int fd = open_dir(hook, folder);
 	DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
 	const struct dirent *entry;
 
@@ -194,6 +150,6 @@ static void clean_dir(const struct hook *hook, const char *folder)
 
 void memory_clean(const struct hook *hook)
 {
-	clean_dir(hook, "aborted");
+	clean_dir(hook, REMEMBER_ABORTED);
 	clean_dir(hook, "jobs");
 }

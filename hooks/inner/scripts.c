@@ -121,9 +121,11 @@ static enum part run(const struct hook *hook, const char *path, int *ret_status)
 			waitpid(pid, NULL, 0);
 		}
 		*ret_status = 126;
-		return PART_FAILS;
+		/* Ours, not the script's: no reason to leave a guest frozen. */
+		return hook_phase_gates(hook) ? PART_FAILS : PART_GOES_ON;
 	}
 	if (!wait_script(hook, pidfd)) {
+		memory_abort(hook); /* first: vzdump starts its next guest meanwhile */
 		end_script(pid, pidfd);
 		part = PART_ABORTED;
 	} else if (waitpid(pid, &status, 0) != pid || status != 0) {
