@@ -41,14 +41,15 @@ vzdump_client() {
 
 # The API, asked as fast as it answers: each answer is noted as it comes, also those that say hold.
 api_client() {
-	local out=$WORK/$1.out me=$BASHPID worker ticket=0 act='' decision=0
+	local out=$WORK/$1.out me=$BASHPID worker ticket=0 told act='' decision
 	worker=$(worker "$me")
 	while [ "$act" != allow ]; do
 		ask_body "$worker, \"client\": \"run\", \"node\": \"$1\", \"ticket\": $ticket, \"wait_ms\": 700" >"$out.body"
 		: >"$out"
 		curl -s -m 10 --unix-socket "$SOCK" -o "$out" --data-binary "@$out.body" http://gate/v1/ask || continue
-		read -r act ticket decision <<<"$(jq -r 'select(.decision > 0) | "\(.act) \(.ticket) \(.decision)"' "$out" 2>/dev/null)"
-		[ -n "$act" ] || { ticket=0 && continue; }
+		read -r act told decision <<<"$(jq -r 'select(.decision > 0) | "\(.act) \(.ticket) \(.decision)"' "$out" 2>/dev/null)"
+		[ -n "$act" ] || continue
+		ticket=$told
 		echo "$decision $ticket" >>"$WORK/$1.answers"
 	done
 	curl -s -m 10 --unix-socket "$SOCK" -o /dev/null http://gate/v1/report \
@@ -80,19 +81,18 @@ done
 STARTED+=("${ASKERS[@]}")
 
 # --- the kills -------------------------------------------------------------------------------------------------------------
-# At a random point: from before the socket is there to the middle of its work.
-up=0
+# At a random point: every third while it starts, else in the middle of its work.
 for ((kills = 0; kills < KILLS; kills++)); do
 	case $((kills % 8)) in
 	0) nas_rebuild $((kills % 90)) ;;
 	4) nas_idle ;;
 	esac
-	sleep "0.$(printf %03d $((RANDOM % 900)))"
-	[ -S "$SOCK" ] && kill -0 "$GATE_PID" 2>/dev/null && up=$((up + 1))
+	sleep "0.$(printf %03d $((RANDOM % (kills % 3 ? 900 : 90))))"
 	gate_kill KILL
 	[ "$GATE_STATUS" = 137 ] || echo "# ended by itself with $GATE_STATUS before kill $kills"
 	gate_spawn
 done
+up=$(grep -c 'The gate is open' "$LOG")
 ok "killed $KILLS times, $up times at work" [ "$up" -gt $((KILLS / 2)) ]
 ok 'then it answers' wait_for 60 answers
 nas_rebuild 50
