@@ -190,12 +190,17 @@ static void sink_begin(const struct sink *sink, struct buf *buf)
 
 static bool sink_row(struct sink *sink, const json_t *row, struct buf *buf, struct err *err)
 {
+	json_t *plain = NULL;
+
 	if (sink->out.format == OUT_CSV)
 		csv_row(row, buf);
+	else if (sink->out.format == OUT_TEXT && (plain = out_plain(row)))
+		text_row(&sink->out, plain, buf);
 	else if (sink->out.format == OUT_TEXT)
-		text_row(&sink->out, row, buf);
+		return err_nomem(err);
 	else
 		json_row(sink, row, buf);
+	json_decref(plain);
 	sink->begun = true;
 	return buf->len < 65536 || out_flush(buf, err);
 }

@@ -68,14 +68,70 @@ bool out_flush(struct buf *buf, struct err *err)
 	return true;
 }
 
+/* C0, DEL, and C1 in UTF-8 (0xc2 0x80 to 0xc2 0x9f) become blanks. */
+static bool scrub_text(json_t *value)
+{
+	char *copy = strdup(json_string_value(value));
+	unsigned char *p = (unsigned char *)copy;
+	bool done;
+
+	for (; p && *p; p++) {
+		if (*p < 0x20 || *p == 0x7f)
+			*p = ' ';
+		else if (*p == 0xc2 && p[1] >= 0x80 && p[1] <= 0x9f)
+			p[0] = p[1] = ' ';
+	}
+	done = copy && json_string_set(value, copy) == 0;
+	free(copy);
+	return done;
+}
+
+/* Depth is bounded by json_read(). */
+static bool scrub(json_t *value)
+{
+	const char *name;
+	json_t *member;
+	size_t i;
+
+	if (json_is_string(value))
+		return scrub_text(value);
+	json_object_foreach(value, name, member)
+	{
+		if (!scrub(member))
+			return false;
+	}
+	json_array_foreach(value, i, member)
+	{
+		if (!scrub(member))
+			return false;
+	}
+	return true;
+}
+
+json_t *out_plain(const json_t *value)
+{
+	json_t *copy = json_deep_copy(value);
+
+	if (copy && scrub(copy))
+		return copy;
+	json_decref(copy);
+	return NULL;
+}
+
 bool out_show(const struct out *out, const json_t *value, out_text text, struct err *err)
 {
 	struct buf buf = {0};
+	json_t *plain = NULL;
 	char *json = NULL;
 	bool done = false;
 
 	if (out->format == OUT_TEXT || out->format == OUT_CSV) {
-		text(out, value, &buf);
+		plain = out_plain(value);
+		if (!plain) {
+			err_nomem(err);
+			goto out;
+		}
+		text(out, plain, &buf);
 	} else {
 		json = json_text(value, out->format == OUT_JSON_PRETTY ? 3 : 0);
 		if (!json) {
@@ -87,6 +143,7 @@ bool out_show(const struct out *out, const json_t *value, out_text text, struct 
 	}
 	done = out_flush(&buf, err);
 out:
+	json_decref(plain);
 	free(json);
 	buf_release(&buf);
 	return done;

@@ -36,6 +36,10 @@ bool out_format_parse(struct out *out, const char *word, bool csv, struct err *e
 
 typedef void (*out_text)(const struct out *out, const json_t *value, struct buf *buf);
 
+/* A copy for a terminal: no text in it holds control characters, so that what somebody wrote (a
+ * reason, a host's name) neither breaks a line nor moves the cursor. NULL without memory. */
+json_t *out_plain(const json_t *value);
+
 /* Writes `value` to stdout. False when stdout does not take it, or without memory. */
 bool out_show(const struct out *out, const json_t *value, out_text text, struct err *err);
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "cli/record.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <unistd.h>
 
@@ -33,20 +34,28 @@ bool record_open(const char *database, const char *config, char ret_path[SETTING
 		snprintf(ret_path, SETTINGS_PATH_MAX, "%s", database);
 	else if (!record_database(config, ret_path, err))
 		return false;
+	if (access(ret_path, F_OK) != 0 && (errno == ENOENT || errno == ENOTDIR))
+		return err_set(err, ERR_INVALID, "there is no database '%s'", ret_path);
 	return store_open_reader(ret_path, ret, err);
 }
 
 /* Whether the database answers instead: it was named, or the call failed with `err` because the
- * gate is away. In doubt `err` stays what it was: that is what a person must know. */
-static bool from_database(struct record *record, const struct err *err)
+ * gate is away. Where it cannot, `err` stays what it was, unless a person named a configuration
+ * that is no good. */
+static bool from_database(struct record *record, struct err *err)
 {
 	char path[SETTINGS_PATH_MAX];
+	struct err why = {0};
 
 	if (record->store)
 		return true;
-	if ((err->kind != ERR_GONE && err->kind != ERR_TIMEOUT) ||
-		!record_open(NULL, record->config, path, &record->store, NULL))
+	if (record->database || (err->kind != ERR_GONE && err->kind != ERR_TIMEOUT))
 		return false;
+	if (!record_open(NULL, record->config, path, &record->store, &why)) {
+		if (record->config)
+			*err = why;
+		return false;
+	}
 	fprintf(stderr, "rebuildgate %s: the gate is away: this is read from its database %s\n",
 		record->verb, path);
 	return true;

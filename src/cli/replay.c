@@ -319,11 +319,10 @@ static void answer_text(const struct out *out, const json_t *value, struct buf *
 		buf_addf(buf, ", %lld with another verdict under %s\n",
 			(long long)out_int_of(value, "different").v, file);
 	else
-		buf_addf(buf, ", %lld identical when decided again\n",
-			(long long)out_int_of(value, "identical").v);
+		buf_addf(buf, ", %lld identical\n", (long long)out_int_of(value, "identical").v);
 	if (words.v)
 		buf_addf(buf,
-			"%lld of them with other words in the reasons: another release decided "
+			"%lld of them give their reasons in other words: another release decided "
 			"them\n",
 			(long long)words.v);
 	if (un.v)

@@ -74,7 +74,7 @@ static void findings_text(const json_t *value, struct buf *buf)
 
 	buf_adds(buf, "NOT intact: ");
 	out_count(buf, faults.v, "fault");
-	buf_addf(buf, " in %s\n", out_text_of(value, "database"));
+	buf_addc(buf, '\n');
 	for (i = 0; i < n; i++)
 		buf_addf(buf, "  %s\n", out_text_of(json_array_get(list, i), "text"));
 	if (faults.v > (int64_t)n)
@@ -92,7 +92,7 @@ static void report_text(const struct out *out, const json_t *value, struct buf *
 	else {
 		buf_adds(buf, "intact: ");
 		out_count(buf, out_int_of(value, "decisions").v, "decision");
-		buf_addf(buf, " in %s\n", out_text_of(value, "database"));
+		buf_addc(buf, '\n');
 	}
 	if (pruned.v) {
 		out_count(buf, pruned.v, "older decision");
@@ -109,6 +109,7 @@ static void report_text(const struct out *out, const json_t *value, struct buf *
 	if (anchor.known)
 		buf_addf(buf, "the head that was given is that of decision %lld\n",
 			(long long)anchor.v);
+	buf_addf(buf, "database %s\n", out_text_of(value, "database"));
 	buf_addf(buf, "head %s (decision %lld)\n", out_text_of(value, "head"),
 		(long long)out_int_of(value, "head_id").v);
 }

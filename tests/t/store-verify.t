@@ -60,8 +60,8 @@ expect "as JSON" 0 '"ok":true.*"decisions":500.*"head":"[0-9a-f]{64}"' verify --
 expect "a head that was kept" 0 'that of decision 500' verify --head "$HEAD"
 expect "a head that no decision has" 1 'nowhere in the chain' verify --head "${HEAD//[0-9]/0}"
 expect "what is no head" 2 '64 hexadecimal digits' verify --head abc
-expect "no such database" 1 "no database '$DIR/none'" "$COMMAND" log verify --database "$DIR/none"
-expect "an operand too many" 2 'takes only' verify x
+expect "no such database" 2 "no database '$DIR/none'" "$COMMAND" log verify --database "$DIR/none"
+expect "an operand too many" 2 'takes options only' verify x
 
 expect "replay of all" 0 '^500 decisions, 500 identical$' replay
 expect "replay as JSON" 0 '"decisions":500,"identical":500,"other_words":0,"different":0' replay --output-format json
@@ -86,7 +86,7 @@ spoil "UPDATE decisions SET inputs = '{}' WHERE id = 5"
 expect "replay says what it cannot read" 1 'its inputs cannot be read' spoilt replay
 fresh
 "$WRITER" sql "$DIR/spoilt.db" "PRAGMA user_version = 99"
-expect "a newer schema" 1 'newer rebuildgate' spoilt log verify
+expect "a newer schema" 2 'newer rebuildgate' spoilt log verify
 
 "$WRITER" write "$DB" 100000 policy/protect-rebuild.conf >"$DIR/ids" 2>/dev/null &
 PID=$!
