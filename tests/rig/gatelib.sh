@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# shellcheck shell=bash
+# shellcheck shell=bash disable=SC2034,SC2119,SC2120
 # What the rig's tests of the gate share: a real rebuildgated that watches a machine of the rig (user `watch`), the real
 # hook called as vzdump calls it, and waits on what the API, the task logs and md say. usage, from the root of the
 # repository:  . tests/rig/tap.sh; . tests/rig/gatelib.sh

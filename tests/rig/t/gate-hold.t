@@ -8,11 +8,11 @@
 . tests/rig/gatelib.sh
 export RIG_DISK_MIB=96
 
-# case_new [DEFAULTS]: empty disks, a gate with a new record, the shipped policy.
+# case_new: empty disks, a gate with a new record, the shipped policy.
 case_new() {
 	gate_end TERM
 	must rig_clear
-	policy_shipped "${1:-}"
+	policy_shipped
 }
 
 must rig_start

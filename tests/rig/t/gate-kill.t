@@ -60,7 +60,7 @@ api_client() {
 fresh
 cat >"$POLICY" <<'TEXT'
 name = "kill";
-defaults = { settle = "0"; release_interval = "0"; recheck = "1s"; max_running = 8; };
+defaults = { settle = "0"; release_interval = "0"; recheck = "2min"; max_running = 8; };
 rules = ( { name = "rebuild"; when = { operation = "recovery"; }; verdict = "hold"; max_hold = "8h"; mid_job = "allow"; } );
 TEXT
 printf 'gate = "%s"; hooks_dir = ""; hooks_early_dir = ""; wait_for_gate = "10min"; if_gate_down = "deny";\n' "$SOCK" >"$WORK/hook.conf"
