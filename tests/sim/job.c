@@ -331,6 +331,7 @@ bool job_start(struct sim *sim, struct job *job)
 	memset(&job->last, 0, sizeof(job->last));
 	job->held_since = job->inside_since = job->rule_held_ms = job->free_since = -1;
 	job->held_ms = job->inside_ms = 0;
+	job->may_ms = SIM_NEVER / 2;
 	job->rule_held[0] = job->limit_rule[0] = '\0';
 	job->was_released = job->operator_hold = false;
 	job->ticket_state = TICKET_NONE;

@@ -17,6 +17,7 @@ struct random {
 	struct buf *out;
 	int minutes; /* how long it lasts */
 	int n_nas, n_arrays[SIM_MAX_NAS], n_jobs;
+	int rush; /* > 0: the second at which a rebuild begins and soon all jobs ask */
 };
 
 /* splitmix64 */
@@ -307,11 +308,23 @@ static void jobs(struct random *r)
 	int i, k, runs;
 
 	for (i = 0; i < r->n_jobs; i++) {
-		runs = pick(r, 1, 3);
+		runs = r->rush ? 1 : pick(r, 1, 3);
 		for (k = 0; k < runs; k++)
-			at(r, any_time(r), "start j%d", i);
-		if (chance(r, 8))
+			at(r, r->rush ? r->rush + pick(r, 60, 400) : any_time(r), "start j%d", i);
+		if (chance(r, r->rush ? 2 : 8))
 			at(r, any_time(r), "%s j%d", WORD(r, "kill", "abort", "hang"), i);
+	}
+}
+
+/* A backlog: what the queue is for. */
+static void rush(struct random *r)
+{
+	int i;
+
+	r->rush = pick(r, 60, r->minutes * 20);
+	for (i = 0; i < r->n_nas; i++) {
+		at(r, r->rush - 10, "fail nas%d/md2", i);
+		at(r, r->rush, "begin nas%d/md2 recovery", i);
 	}
 }
 
@@ -331,11 +344,13 @@ void random_scenario(uint64_t seed, struct buf *ret)
 		one_policy(&r, i);
 	buf_adds(ret, "policy p0\n");
 	things(&r);
-	for (i = 0, n = pick(&r, 1, 6); i < n; i++)
+	if (chance(&r, 35))
+		rush(&r);
+	for (i = 0, n = pick(&r, r.rush ? 0 : 1, r.rush ? 2 : 6); i < n; i++)
 		trouble(&r);
-	for (i = 0, n = pick(&r, 0, 2); i < n; i++)
+	for (i = 0, n = pick(&r, 0, r.rush ? 1 : 2); i < n; i++)
 		blindness(&r);
-	for (i = 0, n = pick(&r, 0, 4); i < n; i++)
+	for (i = 0, n = pick(&r, 0, r.rush ? 2 : 4); i < n; i++)
 		people(&r);
 	jobs(&r);
 	buf_addf(ret, "until %d:%02d\n", r.minutes / 60, r.minutes % 60);

@@ -201,7 +201,8 @@ bool sim_run(struct sim *sim, int64_t t)
 		int64_t next = next_time(sim);
 
 		if (next > t) {
-			sim->t = t;
+			if (t > sim->t)
+				sim->t = t;
 			return true;
 		}
 		if (next > sim->t)

@@ -154,6 +154,7 @@ struct job {
 	int n_decisions;
 	int64_t held_since; /* -1: never in this run */
 	int64_t held_ms;
+	int64_t may_ms;                  /* be held */
 	int64_t inside_since, inside_ms; /* waits inside the job */
 	char rule_held[RULE_NAME_MAX];   /* the rule of an array that held it last */
 	int64_t rule_held_ms;            /* when; -1: none did */
