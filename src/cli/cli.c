@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "client/client.h"
 #include "conf/settings.h"
@@ -49,6 +50,8 @@ bool cli_call(
 		return true;
 	if (err->kind == ERR_GONE || err->kind == ERR_TIMEOUT)
 		return err_prefix(err, "the gate is away (see systemctl status rebuildgate)");
+	if (err->kind == ERR_DENIED && access(cli_socket(), W_OK) != 0)
+		return err_prefix(err, "you are neither root nor in the group that may look");
 	return false;
 }
 

@@ -138,6 +138,10 @@ int main(int argc, char **argv)
 		cli_socket_set(argv[1] + 9);
 		at = 1;
 	}
+	if (argc == 2 && strcmp(argv[1], "--socket") == 0) {
+		fputs("rebuildgate: option '--socket' needs a value: --socket PATH\n", stderr);
+		return CLI_USAGE;
+	}
 	if (at + 1 >= argc) {
 		help(stderr);
 		return CLI_USAGE;

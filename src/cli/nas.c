@@ -51,14 +51,18 @@ static void look_text(const struct out *out, const json_t *nas, struct buf *buf)
 	}
 }
 
-/* A NAS's name as one segment of a path. */
-static void nas_path(struct buf *path, const char *name, const char *what)
+/* A NAS's name as one segment of a path; one that no NAS can have (conf/settings.h) is a mistake.
+ */
+static bool nas_path(struct buf *path, const char *name, const char *what, struct err *err)
 {
-	struct buf query = {0};
+	static const char letters[] =
+		"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.";
 
-	cli_query(&query, "n", name);
-	buf_addf(path, "/v1/nas/%s/%s", buf_str(&query) + strlen("?n="), what);
-	buf_release(&query);
+	if (!*name || strspn(name, letters) != strlen(name))
+		return err_set(
+			err, ERR_INVALID, "'%s' is no NAS's name: see rebuildgate nas list", name);
+	buf_addf(path, "/v1/nas/%s/%s", name, what);
+	return true;
 }
 
 static int nas_list(const struct cli_verb *verb, int argc, char **argv)
@@ -75,12 +79,14 @@ static int nas_look(const struct cli_verb *verb, int argc, char **argv)
 {
 	struct buf path = {0};
 	json_t *answer = NULL;
+	struct err err = {0};
 	struct out out;
 	int code;
 
 	if (!cli_args(verb, argc, argv, NULL, 0, &out, &code))
 		return code;
-	nas_path(&path, argv[1], "look");
+	if (!nas_path(&path, argv[1], "look", &err))
+		return cli_fail_err(verb->name, &err);
 	code = cli_ask_and_show(verb, &out, "POST", buf_str(&path), NULL, look_text, &answer);
 	if (code == CLI_OK && strcmp(out_text_of(answer, "sensor"), "ok") != 0)
 		code = CLI_FAILED;
@@ -98,7 +104,8 @@ static int nas_forget(const struct cli_verb *verb, int argc, char **argv)
 
 	if (!cli_args(verb, argc, argv, NULL, 0, NULL, &code))
 		return code;
-	nas_path(&path, argv[1], "forget");
+	if (!nas_path(&path, argv[1], "forget", &err))
+		return cli_fail_err(verb->name, &err);
 	body = json_object();
 	if (!body || !json_put_text(body, "array", argv[2]))
 		err_nomem(&err);
