@@ -71,8 +71,8 @@ $(B)/rebuildgate-vzdump-inner: $(call obj,$(HOOK_SRC)) $(B)/librebuildgate.a
 $(B)/rebuildgate-vzdump: $(call obj,hooks/vzdump.c)
 	$(CC) $(ALL_LDFLAGS) -o $@ $^
 
-# What unit tests may reach besides the library: the daemon's and the inner hook's modules, without their mains.
-$(B)/libparts.a: $(call obj,$(filter-out %/main.c,$(GATE_SRC) $(HOOK_SRC)))
+# What unit tests may reach besides the library: the modules of the daemon, the inner hook and the command, without their mains.
+$(B)/libparts.a: $(call obj,$(filter-out %/main.c,$(GATE_SRC) $(HOOK_SRC) $(CLI_SRC)))
 	@rm -f $@
 	ar qcs $@ $^
 

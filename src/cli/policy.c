@@ -146,24 +146,30 @@ static int check(const struct cli_verb *verb, int argc, char **argv)
 	return code;
 }
 
+/* Writes and releases the text of a verb that has no other form; returns the exit code. */
+static int say(const struct cli_verb *verb, struct buf *text)
+{
+	struct err err = {0};
+	int code = out_flush(text, &err) ? CLI_OK : cli_fail_err(verb->name, &err);
+
+	buf_release(text);
+	return code;
+}
+
 static int show(const struct cli_verb *verb, int argc, char **argv)
 {
 	const char *config = NULL;
 	const struct cli_option options[] = {CLI_OPTION_CONFIG(&config)};
 	struct policy_suite *suite = NULL;
 	struct buf text = {0};
-	struct err err = {0};
 	int code;
 
 	if (!cli_args(verb, argc, argv, options, CLI_COUNT(options), NULL, &code))
 		return code;
 	if (!policy_suite_open(argv[1], config, &suite))
 		return CLI_USAGE;
-	code = CLI_OK;
 	conf_policy_print(suite->policy, &text);
-	if (!out_flush(&text, &err))
-		code = cli_fail_err(verb->name, &err);
-	buf_release(&text);
+	code = say(verb, &text);
 	conf_suite_free(suite);
 	return code;
 }
@@ -198,7 +204,6 @@ static int test(const struct cli_verb *verb, int argc, char **argv)
 	const struct cli_option options[] = {CLI_OPTION_CONFIG(&config)};
 	struct policy_suite *suite = NULL;
 	struct buf buf = {0};
-	struct err err = {0};
 	size_t failed = 0, i;
 	int code;
 
@@ -212,10 +217,9 @@ static int test(const struct cli_verb *verb, int argc, char **argv)
 		failed += !test_one(suite, i, &buf);
 	if (failed)
 		buf_addf(&buf, "# %zu of %zu tests failed\n", failed, suite->n_cases);
-	code = failed ? CLI_FAILED : CLI_OK;
-	if (!out_flush(&buf, &err))
-		code = cli_fail_err(verb->name, &err);
-	buf_release(&buf);
+	code = say(verb, &buf);
+	if (code == CLI_OK && failed)
+		code = CLI_FAILED;
 	conf_suite_free(suite);
 	return code;
 }
@@ -223,17 +227,12 @@ static int test(const struct cli_verb *verb, int argc, char **argv)
 static int defaults(const struct cli_verb *verb, int argc, char **argv)
 {
 	struct buf text = {0};
-	struct err err = {0};
 	int code;
 
 	if (!cli_args(verb, argc, argv, NULL, 0, NULL, &code))
 		return code;
-	code = CLI_OK;
 	keys_document(&text);
-	if (!out_flush(&text, &err))
-		code = cli_fail_err(verb->name, &err);
-	buf_release(&text);
-	return code;
+	return say(verb, &text);
 }
 
 /* "recovery, resync, ..." of a field that has words; what it is compared with, of the others. */
@@ -261,14 +260,12 @@ static void fact_values(enum field field, struct buf *buf)
 static int facts(const struct cli_verb *verb, int argc, char **argv)
 {
 	struct buf text = {0};
-	struct err err = {0};
 	const char *name, *help;
 	int field, code;
 	size_t i;
 
 	if (!cli_args(verb, argc, argv, NULL, 0, NULL, &code))
 		return code;
-	code = CLI_OK;
 	for (field = 1; field < FIELD_COUNT; field++) {
 		buf_addf(&text, "%s\t", field_word((enum field)field));
 		fact_values((enum field)field, &text);
@@ -276,10 +273,7 @@ static int facts(const struct cli_verb *verb, int argc, char **argv)
 	}
 	for (i = 0; (name = given_name_at(i, &help)); i++)
 		buf_addf(&text, "%s\tgiven only: %s\n", name, help);
-	if (!out_flush(&text, &err))
-		code = cli_fail_err(verb->name, &err);
-	buf_release(&text);
-	return code;
+	return say(verb, &text);
 }
 
 #define ONE_FILE .args = "[FILE]", .max = 1, .need = "name one file at most"

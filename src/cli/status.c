@@ -46,7 +46,7 @@ static void array_notes(const json_t *array, struct table *table)
 		part(&line, text, "", "");
 	}
 	if (busy && lasts.known)
-		part(&line, "for ", out_span(lasts, text), " now");
+		part(&line, out_text_of(array, "operation"), " for ", out_span(lasts, text));
 	if (rate.known && base.known)
 		part(&line, "usually ", out_rate(base, text), " here");
 	if (stalled.known && stalled.v > 0)
