@@ -164,8 +164,14 @@ static void ticket_notes(const struct out *out, const json_t *ticket, struct tab
 {
 	struct buf line = {0};
 
-	show_hold_end(out, ticket, &line);
 	table_note(table, show_first_reason(ticket));
+	if (strcmp(out_text_of(ticket, "state"), "held") == 0)
+		show_hold_end(out, ticket, &line);
+	table_note(table, buf_str(&line));
+	buf_clear(&line);
+	if (*out_text_of(ticket, "released_by"))
+		buf_addf(&line, "let go by %s: %s", out_text_of(ticket, "released_by"),
+			out_text_of(ticket, "release_reason"));
 	table_note(table, buf_str(&line));
 	buf_clear(&line);
 	if (*out_text_of(ticket, "upid"))

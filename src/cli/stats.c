@@ -56,7 +56,7 @@ int cli_log_stats(const struct cli_verb *verb, int argc, char **argv)
 	struct err err = {0};
 	struct out out;
 	json_t *stats = NULL;
-	int64_t from, to;
+	int64_t from = 0, to = 0;
 	int code;
 
 	if (!cli_args(verb, argc, argv, options, CLI_COUNT(options), &out, &code))

@@ -78,6 +78,8 @@ json_t *wire_ticket(const struct ticket *ticket, const struct moment *now)
 			json_put_text(object, "then", verdict_word(last->then)) &&
 			json_put_text(object, "then_act", verdict_word(last->then_act)) &&
 			json_put_opt(object, "expected_ms", last->expected_ms) &&
+			json_put_text(object, "released_by", ticket->release_by) &&
+			json_put_text(object, "release_reason", ticket->release_reason) &&
 			json_put_int(object, "decision", ticket->last_decision_id));
 }
 

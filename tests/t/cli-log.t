@@ -170,7 +170,7 @@ ok 'the sum of the verdicts' j '[.verdicts[]] | add' "$N"
 rg log stats --since 2020-01-01 --until 2020-01-02
 ok 'none is none, not one' says '^0 decisions from 2020-01-01 00:00 to 2020-01-02 00:00'
 ok 'backwards' mistake '--until lies before --since' log stats --since now --until -2h
-ok 'no time' mistake '--since: ' log stats --since then
+ok 'no time' mistake '--since: ' log stats --since 'back then'
 
 # --- without the gate -----------------------------------------------------------------------------
 # same NAME ARGS...: with the gate, from the named database, and, once the gate is away, from the configured one.

@@ -517,7 +517,7 @@ static void a_shown_ticket_has_the_apis_members(void **state)
 	static const char *const members[] = {"ticket", "state", "client", "phase", "storage",
 		"nas", "node", "guest", "upid", "job_id", "command", "asked_utc_ms", "held_ms",
 		"running_ms", "act", "rule", "reasons", "ends_in_ms", "ends_utc_ms", "then",
-		"then_act", "expected_ms", "decision"};
+		"then_act", "expected_ms", "released_by", "release_reason", "decision"};
 	struct ticket *ticket = calloc(1, sizeof(*ticket));
 	struct moment now = {.boot_ms = 5000, .utc_ms = 1790000000000};
 	json_t *value;
