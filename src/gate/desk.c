@@ -13,6 +13,8 @@
 #include "gate/workers.h"
 #include "wire/wire.h"
 
+#define SWEEP_LATE_MS (7 * MS_SECOND) /* it comes every 5 s, see chores.c */
+
 const struct tickets *desk_tickets(const struct desk *desk)
 {
 	return &desk->tickets;
@@ -28,8 +30,7 @@ static bool inside(enum phase phase)
 	return phase == PHASE_JOB_START || phase == PHASE_BACKUP_START;
 }
 
-/* A job that runs, or inside its job waits for its NAS. */
-static bool waits(const struct ticket *ticket)
+bool desk_ticket_waits(const struct ticket *ticket)
 {
 	return ticket->state == TICKET_HELD || ticket->recheck_boot_ms.known;
 }
@@ -39,7 +40,8 @@ bool desk_waits(const struct desk *desk, const char *nas)
 	size_t i;
 
 	for (i = 0; i < desk->tickets.n; i++)
-		if (waits(&desk->tickets.list[i]) && strcmp(desk->tickets.list[i].nas, nas) == 0)
+		if (desk_ticket_waits(&desk->tickets.list[i]) &&
+			strcmp(desk->tickets.list[i].nas, nas) == 0)
 			return true;
 	return false;
 }
@@ -172,7 +174,7 @@ bool desk_release(
 
 	if (!ticket)
 		return err_set(err, ERR_NOTFOUND, "There is no live ticket T%lld", (long long)id);
-	if (!waits(ticket))
+	if (!desk_ticket_waits(ticket))
 		return err_set(err, ERR_BUSY, "T%lld is not held: it is %s", (long long)id,
 			ticket_state_word(ticket->state));
 	step_begin(desk, &run);
@@ -286,15 +288,29 @@ static void on_tick(void *data)
 	tick_all(data);
 }
 
+/* Silence counts from here: the gate's start, or the end of a time in which it did not run itself
+ * (the machine was suspended, the gate was stopped or stuck) and could hear nobody. */
+static int64_t awake_since(struct desk *desk)
+{
+	int64_t now = clock_boot_ms(), since = desk->gate->started.boot_ms;
+	int64_t last = desk->swept_boot_ms ? desk->swept_boot_ms : since;
+
+	if (now - last > SWEEP_LATE_MS)
+		desk->awake_boot_ms = now;
+	desk->swept_boot_ms = now;
+	return desk->awake_boot_ms > since ? desk->awake_boot_ms : since;
+}
+
 void desk_sweep(struct desk *desk)
 {
 	const struct settings *settings = desk->gate->settings;
+	int64_t since = awake_since(desk);
 	struct ticket_run run;
 
 	if (!desk->tickets.n)
 		return;
 	step_begin(desk, &run);
-	ticket_sweep(&run, settings->silence_ms, desk->gate->started.boot_ms, settings->node);
+	ticket_sweep(&run, settings->silence_ms, since, settings->node);
 	if (desk->n_effects)
 		step_tick(desk, &run, NULL);
 	step_commit(desk);

@@ -43,11 +43,16 @@ struct desk {
 	struct err record_err;
 	int64_t anchored; /* decisions since the head was last told to the journal */
 	bool policy_recorded, policy_tried; /* the text of the policy in force */
+	int64_t swept_boot_ms;              /* the last sweep */
+	int64_t awake_boot_ms;              /* since when it can hear */
 	struct desk_counts counts;
 };
 
 /* Begins a step; `run` is for the ticket_*() calls in it. */
 void step_begin(struct desk *desk, struct ticket_run *ret_run);
+
+/* A job that is held, or inside its job waits for its NAS. */
+bool desk_ticket_waits(const struct ticket *ticket);
 
 /* Evaluates those who wait (for `nas`, or all for NULL), but for a NAS that was not looked at yet
  * since the start. */

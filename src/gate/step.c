@@ -222,25 +222,50 @@ static bool looked_at(struct gate *gate, const char *nas)
 	return !watch || watch_facts(watch, &gate->now)->sensor != SENSOR_NEVER;
 }
 
+static void tick_one(struct desk *desk, struct ticket_run *run, const char *nas)
+{
+	if (looked_at(desk->gate, nas))
+		ticket_tick(run, nas);
+}
+
+/* Those held for a NAS that the configuration no longer names: no look of it will come. They are
+ * decided by what their storage is mapped to now. */
+static void tick_strays(struct desk *desk, struct ticket_run *run)
+{
+	char nas[sizeof(desk->tickets.list[0].nas)];
+	struct mapping mapping;
+	size_t i;
+
+	for (i = 0; i < desk->tickets.n; i++) {
+		const struct ticket *ticket = &desk->tickets.list[i];
+
+		if (!desk_ticket_waits(ticket) || gate_watch(desk->gate, ticket->nas))
+			continue;
+		settings_mapping(desk->gate->settings, ticket->request.storage, &mapping);
+		if (mapping.nas[0] && !looked_at(desk->gate, mapping.nas))
+			continue;
+		snprintf(nas, sizeof(nas), "%s", ticket->nas);
+		ticket_tick(run, nas);
+	}
+}
+
 void step_tick(struct desk *desk, struct ticket_run *run, const char *nas)
 {
 	struct gate *gate = desk->gate;
 	bool all = true;
 	size_t i;
 
-	if (nas) {
-		if (looked_at(gate, nas))
-			ticket_tick(run, nas);
-		return;
-	}
 	for (i = 0; i < gate->n_watches; i++)
 		all = all && looked_at(gate, watch_name(gate->watches[i]));
-	if (all) {
+	if (!nas && all) {
 		ticket_tick(run, NULL);
 		return;
 	}
-	for (i = 0; i < gate->n_watches; i++)
-		step_tick(desk, run, watch_name(gate->watches[i]));
+	for (i = 0; !nas && i < gate->n_watches; i++)
+		tick_one(desk, run, watch_name(gate->watches[i]));
+	if (nas)
+		tick_one(desk, run, nas);
+	tick_strays(desk, run);
 }
 
 static void mind_worker(struct desk *desk, const struct effect *effect)

@@ -86,7 +86,9 @@ void waiters_tell(struct waiters *waiters, struct desk *desk)
 			continue;
 		waiter->call = NULL;
 		if (reply.over)
-			answer_fail(call, ERR_BUSY, "T%lld is over: %s", (long long)reply.ticket,
+			/* 503: whoever still asks, asks again and gets a new ticket. To a
+			 * hook a 409 is a refusal, after which it would go ungated. */
+			answer_fail(call, ERR_GONE, "T%lld is over: %s", (long long)reply.ticket,
 				reply.why);
 		else
 			answer_reply(waiters->gate, call, &reply);
