@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "cli/cli.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -60,8 +61,11 @@ bool cli_settings(const char *config, struct settings **ret, struct err *err)
 	const char *file = config ? config : SETTINGS_FILE;
 	struct conf_errors errors = {0};
 	const struct conf_error *first;
-	bool good = settings_load(file, ret, &errors);
+	bool good;
 
+	if (access(file, F_OK) != 0 && (errno == ENOENT || errno == ENOTDIR))
+		return err_set(err, ERR_INVALID, "there is no configuration '%s'", file);
+	good = settings_load(file, ret, &errors);
 	first = errors.n ? &errors.list[0] : NULL;
 	if (!good && !first)
 		err_set(err, ERR_INVALID, "%s cannot be read", file);

@@ -30,6 +30,12 @@ static bool put_text(json_t *body, const char *name, const char *text, struct er
 	return !text || json_put_text(body, name, text) || err_nomem(err);
 }
 
+/* "07:00" is the next one here, where when_parse() takes the last. */
+static bool is_clock_time(const char *text)
+{
+	return strchr(text, ':') && strspn(text, "0123456789:") == strlen(text);
+}
+
 static bool add_end(const struct add *add, const struct out *out, json_t *body, struct err *err)
 {
 	struct moment now = {.utc_ms = out->now_utc_ms, .utc_offset_s = out->utc_offset_s};
@@ -47,6 +53,8 @@ static bool add_end(const struct add *add, const struct out *out, json_t *body, 
 	} else if (!when_parse(add->until, &now, &until, err)) {
 		return err_prefix(err, "--until");
 	}
+	if (add->until && is_clock_time(add->until) && until <= out->now_utc_ms)
+		until += MS_DAY;
 	if (until <= out->now_utc_ms)
 		return err_set(err, ERR_INVALID, "an override must end in the future");
 	return json_put_int(body, "until_utc_ms", until) || err_nomem(err);
@@ -84,7 +92,8 @@ static int override_add(const struct cli_verb *verb, int argc, char **argv)
 	struct add add = {0};
 	const struct cli_option options[] = {
 		{"--for", "SPAN", "how long it counts: 2h", &add.span, NULL},
-		{"--until", "TIME", "or until when: \"2026-12-01 07:00\"", &add.until, NULL},
+		{"--until", "TIME", "or until when: \"07:00\" (the next), \"2026-12-01 07:00\"",
+			&add.until, NULL},
 		{"--reason", "TEXT", "why, for the record", &add.reason, NULL},
 		{"--ticket", "TICKET", "for this job only", &add.ticket, NULL},
 		{"--guest", "ID", "for this guest only", &add.guest, NULL},

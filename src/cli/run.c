@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/signalfd.h>
 #include <sys/wait.h>
@@ -64,11 +65,12 @@ static bool next_signal(const struct run *run, struct signalfd_siginfo *ret)
 static bool read_settings(struct run *run, const char *timeout, const char *if_gate_down,
 	const char *wait_for_gate, struct err *err)
 {
+	const char *file = getenv("REBUILDGATE_HOOK_CONF");
 	struct conf_errors errors = {0};
 	struct hook_conf conf;
 	struct buf text = {0};
 
-	if (!hook_conf_load(HOOK_CONF_FILE, &conf, &errors)) {
+	if (!hook_conf_load(file && *file ? file : HOOK_CONF_FILE, &conf, &errors)) {
 		conf_errors_print(&errors, &text);
 		fprintf(stderr, "%s", buf_str(&text));
 		buf_release(&text);
@@ -302,9 +304,6 @@ int cli_wait(const struct cli_verb *verb, int argc, char **argv)
 		return cli_fail(verb->name, CLI_USAGE, err.text);
 	if (!prepare(&run, argv[1], &err))
 		return cli_fail_err(verb->name, &err);
-	code = ask(&run);
-	/* What is started now is not ours: the ticket ends here. */
-	if (code == CLI_OK)
-		tell(&run, "run-end", OPT(0));
-	return code;
+	/* The gate ends a wait with its last answer: there is nothing to report. */
+	return ask(&run);
 }

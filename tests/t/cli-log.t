@@ -193,7 +193,7 @@ for i in "${!VERBS[@]}"; do
 		grep -q "^rebuildgate [a-z ]*: the gate is away: this is read from its database $DB\$" "$ERR" && [ "$(wc -l <"$ERR")" = 1 ]'
 done
 rg log --config "$SCRATCH/none.conf"
-ok 'a configuration that is not there is a mistake' eval 'exits 2 && wrong none.conf'
+ok 'a configuration that is not there is a mistake' eval 'exits 2 && wrong "there is no configuration .*none.conf"'
 echo 'pol = "1s"; storages = 3;' >"$SCRATCH/bad.conf"
 rg log verify --config "$SCRATCH/bad.conf"
 ok 'a bad one is told with its line, and how many there are' eval 'exits 2 && wrong "the configuration has [0-9]+ errors, the first: .*bad.conf:1: "'

@@ -53,6 +53,9 @@ done
 rg override add hold --guest 902 --until "$(date -d '+1 day' '+%Y-%m-%d 07:00')" --reason 'until the morning'
 ok '--until' eval 'exits 0 && says "until $(date -d "+1 day" "+%Y-%m-%d") 07:00$"'
 
+rg override add hold --guest 903 --until "$(date -d '-2 hours' +%H:%M)" --reason 'the time of day' --output-format json
+ok '--until with a time of day: the next one' eval 'exits 0 && j "(.until_utc_ms - .created_utc_ms) / 3600000 | . > 21.9 and . < 22.1" true'
+
 # --- mistakes -------------------------------------------------------------------------------------
 ok 'no verdict' mistake 'name one verdict: rebuildgate override add allow' override add --for 2h --reason x
 ok 'two' mistake 'name one verdict' override add allow deny --for 2h --reason x

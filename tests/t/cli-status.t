@@ -163,6 +163,9 @@ ok 'run as well' exits 75
 ok 'and has run nothing' test ! -e "$SCRATCH/ran"
 rg wait vault-md3
 ok 'wait where nothing holds: go' exits 0
+rg tickets --all --output-format json
+ok 'its ticket has ended with it' j '[.tickets[] | select(.client == "wait")] | max_by(.ticket) | .state' ended
+ok 'and nobody took it for a command' j '[.tickets[] | select(.client == "run" and .command == null)] | length' 0
 
 # --- release --------------------------------------------------------------------------------------
 ok 'release needs a ticket' mistake 'name one ticket: rebuildgate release T17' release --reason x

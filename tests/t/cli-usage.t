@@ -87,6 +87,12 @@ REBUILDGATE_SOCKET=$SCRATCH/other-gate rg --socket="$SCRATCH/no-gate" status
 ok 'it wins over the environment' wrong no-gate
 REBUILDGATE_SOCKET=$SCRATCH/other-gate rg status
 ok 'which names it as well' eval 'exits 69 && wrong other-gate'
+printf 'gate = "%s";\nif_gate_down = "deny";\nwait_for_gate = "0";\n' "$SCRATCH/hooks-gate" >"$SCRATCH/hook.conf"
+REBUILDGATE_SOCKET='' REBUILDGATE_HOOK_CONF=$SCRATCH/hook.conf rg run --storage s -- touch "$SCRATCH/ran"
+ok "run takes the hook's settings" eval 'exits 69 && [ ! -e "$SCRATCH/ran" ] && grep -q hooks-gate "$ERR"'
+echo 'gate = 7;' >"$SCRATCH/hook.conf"
+REBUILDGATE_HOOK_CONF=$SCRATCH/hook.conf rg run --storage s --wait-for-gate 0 -- true
+ok 'bad ones are said, and it goes on' eval 'exits 0 && grep -q "hook.conf:1: " "$ERR"'
 rg run --storage s --wait-for-gate 0 --if-gate-down deny -- touch "$SCRATCH/ran"
 ok 'run without a gate, deny: 69' eval 'exits 69 && [ ! -e "$SCRATCH/ran" ]'
 rg run --storage s --wait-for-gate 0 --if-gate-down allow -- sh -c 'exit 42'
