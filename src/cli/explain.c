@@ -130,6 +130,11 @@ static void head_text(const struct out *out, const json_t *answer, struct buf *b
 		buf_addf(buf, "%lld by %s: %s\n", (long long)out_int_of(answer, "override").v,
 			out_text_of(answer, "override_by"), out_text_of(answer, "override_reason"));
 	}
+	if (*out_text_of(answer, "released_by")) {
+		label(buf, "let go");
+		buf_addf(buf, "by %s: %s\n", out_text_of(answer, "released_by"),
+			out_text_of(answer, "release_reason"));
+	}
 	label(buf, "policy");
 	buf_addf(buf, "%.12s\n", out_text_of(answer, "policy_hash"));
 }

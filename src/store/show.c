@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "store/store.h"
+#include "store/inner.h"
 
 static bool add_row(void *data, const struct store_row *row)
 {
@@ -64,6 +64,32 @@ static bool take_whole(void *data, const struct store_row *row)
 	return true;
 }
 
+/* Who let the decision's job go, and why: the decision itself only says that somebody did. Null
+ * where nobody did, or where the ticket has been let go by retention. */
+static bool put_release(struct store *store, json_t *object, struct err *err)
+{
+	sqlite3_stmt *stmt = db_prepare(store->db, "SELECT data FROM tickets WHERE id = ?", err);
+	const char *by = NULL, *reason = NULL, *text;
+	json_t *ticket = NULL;
+	bool done;
+
+	if (!stmt)
+		return false;
+	sqlite3_bind_int64(stmt, 1, json_integer_value(json_object_get(object, "ticket")));
+	if (sqlite3_step(stmt) == SQLITE_ROW) {
+		text = db_text(stmt, 0);
+		ticket = json_read(text, strlen(text), NULL);
+	}
+	json_may_text(ticket, "release_by", &by, NULL);
+	json_may_text(ticket, "release_reason", &reason, NULL);
+	done = (json_put_text(object, "released_by", by) &&
+		       json_put_text(object, "release_reason", reason)) ||
+		err_nomem(err);
+	json_decref(ticket);
+	sqlite3_finalize(stmt);
+	return done;
+}
+
 bool store_decision_json(struct store *store, int64_t id, json_t **ret, struct err *err)
 {
 	struct whole whole = {0};
@@ -78,6 +104,8 @@ bool store_decision_json(struct store *store, int64_t id, json_t **ret, struct e
 		err_nomem(err);
 		goto out;
 	}
+	if (!put_release(store, whole.object, err))
+		goto out;
 	*ret = whole.object;
 	whole.object = NULL;
 	done = true;

@@ -220,7 +220,8 @@ bool store_log_json(struct store *store, const struct store_filter *filter, int6
 	json_t **ret, struct err *err);
 
 /* One decision as GET /v1/decisions/ID answers: the row, "inputs", "decision", "hash",
- * "policy_text" (null where it is missing). ERR_NOTFOUND if there is none. */
+ * "policy_text" (null where it is missing), "released_by" and "release_reason" of its ticket.
+ * ERR_NOTFOUND if there is none. */
 bool store_decision_json(struct store *store, int64_t id, json_t **ret, struct err *err);
 
 /* Counts of whole UTC hours from `since` to `until` (both widened to full hours):

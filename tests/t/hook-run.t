@@ -91,7 +91,7 @@ gate_start "$(answer allow)"
 rg wait nas
 ok 'wait: 0 when a job may go' status_is 0
 # The gate ends a wait with its last answer; a report would make a second ticket.
-ok 'nothing is left to report' eval '! called /v1/report ""'
+ok 'nothing is left to report' not_called /v1/report .
 ok 'asked as wait' called /v1/ask '"client": "wait"'
 
 for args in 'run' 'run --storage nas' 'run --storage nas --' 'run -- true' 'run --storage nas true' 'wait' 'wait a b' \
