@@ -162,9 +162,14 @@ static const char *subject(const json_t *ticket, char *text)
 
 static void ticket_notes(const struct out *out, const json_t *ticket, struct table *table)
 {
+	struct opt decision = out_int_of(ticket, "decision");
 	struct buf line = {0};
 
-	table_note(table, show_first_reason(ticket));
+	buf_adds(&line, show_first_reason(ticket));
+	if (line.len && decision.v > 0)
+		buf_addf(&line, " [decision %lld]", (long long)decision.v);
+	table_note(table, buf_str(&line));
+	buf_clear(&line);
 	if (strcmp(out_text_of(ticket, "state"), "held") == 0)
 		show_hold_end(out, ticket, &line);
 	table_note(table, buf_str(&line));

@@ -108,6 +108,7 @@ ok 'verdict and rule of each storage' says '^backup +nas1 +all data +hold +rebui
 ok 'and why' says "^    rule 'rebuild': md2 on nas1 is in recovery"
 ok 'and until when, to the minute, and what then' says '^    ends by itself at [-0-9]+ [0-9]+:[0-9]+ \(in [0-9a-z ]+\), then throttle, which acts as allow: no lever'
 ok 'the held job' says '^  T1 +held +backup +pve1 +vzdump +guest 101 '
+ok 'the number that explain takes' says '^      rule .rebuild.: md2 on nas1 .* \[decision 1\]$'
 ok 'its task' says 'task UPID:pve1:0001:.*, job backup-1$'
 ok 'the running job, and what it runs' says '^  T2 +running +vault-md3 +[^ ]+ +run +sleep '
 ok 'as many as in JSON' says "^$(jq '.tickets | length' "$SCRATCH/json") jobs held or running"
