@@ -141,9 +141,16 @@ static bool open_parts(struct gate *gate, struct loaded *loaded, struct err *err
 		.spill_bytes = (size_t)loaded->settings->spill_size,
 	};
 
+	struct store_health health;
+
 	gate->record_ok = true;
 	if (!store_open(&options, &gate->store, err))
 		return false;
+	store_health(gate->store, &health);
+	if (health.spill.kind != ERR_NONE)
+		log_err("There is no spill: %s; what the database does not take is kept in the "
+			"journal only",
+			health.spill.text);
 	return workers_open(gate->loop, gate->boot_id, on_worker_gone, gate, &gate->workers, err) &&
 		waiters_open(gate, &gate->waiters, err) &&
 		pending_open(gate, &gate->pending, err) && notify_open(gate, &gate->notify, err) &&

@@ -206,7 +206,7 @@ static bool load(struct spill *spill, size_t bytes, size_t size, struct err *err
 	good_b = slot_read(spill->fd, SLOT_LEN, &b);
 	if (!good_a && !good_b) {
 		if (!read_all(spill->fd, &a, sizeof(a), 0) || a.magic[0] || a.counter)
-			return err_set(err, ERR_INVALID, "the spill is not a spill");
+			return err_set(err, ERR_CORRUPT, "this is no spill of rebuildgated");
 		return make(spill, bytes, err);
 	}
 	spill->slot = good_a && (!good_b || a.counter > b.counter) ? a : b;

@@ -86,4 +86,16 @@ sed -i 's/^\s*nas = .*/nas = ( { name = "nas2"; via = "local"; root = "\/nowhere
 gate_start
 ok 'so it does after a restart' wait_for 20 ticket_is "$T" released
 
+# --- the spill is broken: the record works without it, and so does the gate ---------------------------------------
+fresh
+mkdir -p "$SCRATCH/db"
+head -c 1048576 /dev/urandom >"$DB-spill"
+before=$(sha256sum <"$DB-spill")
+gate_start
+ok 'a spill that is none is no reason not to start' answers
+ok 'it is told' logged 'There is no spill: .*db-spill.*: this is no spill'
+ask "$W"
+ok 'jobs are recorded' is 'a["recorded"]' true
+ok 'and the file, whosever it is, is left alone' test "$(sha256sum <"$DB-spill")" = "$before"
+
 done_testing

@@ -160,7 +160,7 @@ static void what_is_no_spill_is_not_overwritten(void **state)
 	assert_int_equal(write(fd, text, sizeof(text)), sizeof(text));
 	close(fd);
 	assert_false(spill_open(room->spill, SPILL_BYTES_MIN, &spill, &err));
-	assert_int_equal(err.kind, ERR_INVALID);
+	assert_int_equal(err.kind, ERR_CORRUPT);
 }
 
 /* ---- the store with it ---- */
