@@ -70,7 +70,7 @@ nas_moving() {
 	Personalities : [raid6] [raid5] [raid4] 
 	md2 : active raid6 sdf1[5] sdd1[3] sdc1[2] sdb1[1] sda1[0]
 	      5855836608 blocks super 1.2 level 6, 64k chunk, algorithm 2 [5/4] [UUUU_]
-	      [========>............]  recovery = 40.0% ($1/1951945536) finish=527.0min speed=37000K/sec
+	      [========>............]  recovery = 40.0% ($1/1951945536) finish=2171.0min speed=9000K/sec
 	      
 	unused devices: <none>
 	TEXT

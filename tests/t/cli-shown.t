@@ -6,11 +6,13 @@
 . tests/t/cli-lib.sh
 
 cat >"$SCRATCH/player.py" <<'PY'
-import http.server, os, socketserver, sys
+import http.server, os, re, socketserver, sys
 scratch, path = sys.argv[1], sys.argv[2]
 class Player(http.server.BaseHTTPRequestHandler):
     def play(self):
-        status, body = int(open(scratch + "/status-code").read()), open(scratch + "/answer", "rb").read()
+        after = re.search("after=([0-9]+)", self.path)
+        name = scratch + "/answer" + ("." + after.group(1) if after else "")
+        status, body = int(open(scratch + "/status-code").read()), open(name if os.path.exists(name) else scratch + "/answer", "rb").read()
         if status == 0:
             self.close_connection = True
             return
@@ -110,6 +112,12 @@ ok 'members of other types are nothing' eval 'exits 0 && [ ! -s "$OUT" ]'
 answer <<<'{"decisions": [{"id": "x", "reasons": 3}], "next": null}'
 rg log --output-format csv
 ok 'nor do they crash anything' exits 0
+# The gate cuts a page when its time is over, also where nothing matched so far.
+echo '{"decisions": [], "next": 700}' >"$SCRATCH/answer.0"
+echo '{"decisions": [{"id": 900, "time_utc_ms": 0, "reasons": []}], "next": 950}' >"$SCRATCH/answer.700"
+echo '{"decisions": [{"id": 960, "time_utc_ms": 0, "reasons": []}], "next": null}' >"$SCRATCH/answer.950"
+rg log --since -1h --output-format json
+ok 'a page that was cut is gone on with' j 'map(.id) | tojson' '[900,960]'
 rg explain 1
 ok 'explain as well' eval 'exits 1 || exits 2'
 done_testing
