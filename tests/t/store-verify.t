@@ -84,6 +84,9 @@ spoil "UPDATE decisions SET decision = json_set(decision, '\$.reasons[0].code', 
 expect "another reason is" 1 '500 decisions, 499 identical' spoilt replay
 spoil "UPDATE decisions SET inputs = '{}' WHERE id = 5"
 expect "replay says what it cannot read" 1 'its inputs cannot be read' spoilt replay
+expect "also under another policy" 1 '1 could not be decided again' spoilt replay --policy policy/protect-backup.conf
+spoil "UPDATE decisions SET inputs = json_remove(inputs, '\$.queue.backlog')"
+expect "a record of the release before this member is decided the same" 0 '^500 decisions, 500 identical$' spoilt replay
 fresh
 "$WRITER" sql "$DIR/spoilt.db" "PRAGMA user_version = 99"
 expect "a newer schema" 2 'newer rebuildgate' spoilt log verify
