@@ -33,24 +33,6 @@ static void list_text(const struct out *out, const json_t *answer, struct buf *b
 	table_print(out, &table, "", buf);
 }
 
-static void look_text(const struct out *out, const json_t *nas, struct buf *buf)
-{
-	const json_t *arrays = out_list_of(nas, "arrays");
-	size_t i;
-
-	(void)out;
-	buf_addf(buf, "%s: %s", out_text_of(nas, "name"), out_text_of(nas, "sensor"));
-	if (*out_text_of(nas, "sensor_text"))
-		buf_addf(buf, ", %s", out_text_of(nas, "sensor_text"));
-	buf_addc(buf, '\n');
-	for (i = 0; i < json_array_size(arrays); i++) {
-		const json_t *array = json_array_get(arrays, i);
-
-		buf_addf(buf, "  %s: %s, %s\n", out_text_of(array, "name"),
-			out_text_of(array, "health"), out_text_of(array, "operation"));
-	}
-}
-
 /* A NAS's name as one segment of a path; one that no NAS can have (conf/settings.h) is a mistake.
  */
 static bool nas_path(struct buf *path, const char *name, const char *what, struct err *err)
@@ -87,7 +69,7 @@ static int nas_look(const struct cli_verb *verb, int argc, char **argv)
 		return code;
 	if (!nas_path(&path, argv[1], "look", &err))
 		return cli_fail_err(verb->name, &err);
-	code = cli_ask_and_show(verb, &out, "POST", buf_str(&path), NULL, look_text, &answer);
+	code = cli_ask_and_show(verb, &out, "POST", buf_str(&path), NULL, show_nas, &answer);
 	if (code == CLI_OK && strcmp(out_text_of(answer, "sensor"), "ok") != 0)
 		code = CLI_FAILED;
 	json_decref(answer);

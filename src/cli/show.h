@@ -35,6 +35,9 @@ void show_trace(const json_t *list, struct buf *buf);
 /* How old a reading is: "just now", "12s ago", "never". */
 const char *show_age(struct opt age_ms, char *text);
 
+/* "nas1: ok, read 3s ago", and a table of its arrays below. */
+void show_nas(const struct out *out, const json_t *nas, struct buf *buf);
+
 /* "storage nas-backup, node pve1", "everything". */
 void show_scope(const json_t *override, struct buf *buf);
 

@@ -102,7 +102,7 @@ ok 'one that is not' says '^far +(never|unreachable|refused|auth|key)[a-z-]* '
 rg nas list --output-format json
 ok 'as JSON' j '.nas | map(.name) | tojson' '["nas1","far"]'
 rg nas look nas1
-ok 'nas look' eval 'exits 0 && says "^nas1: ok$" && says "^  md2: degraded, recovery"'
+ok 'nas look' eval 'exits 0 && says "^nas1: ok, read (just now|[0-9]+s ago)$" && says "^  md2 +data +raid6 +degraded +recovery +39.9 % "'
 rg nas look far
 ok 'one that cannot be seen: 1' exits 1
 ok 'and why' says '^far: '
