@@ -5,6 +5,8 @@
 # shellcheck source=tests/t/cli-lib.sh
 . tests/t/cli-lib.sh
 
+[ "$(id -u)" = 0 ] || skip_all 'needs root, to overrule and to let go'
+
 fresh
 nas_rebuild
 mkdir -p "$SCRATCH/conf.d"
