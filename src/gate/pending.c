@@ -93,7 +93,7 @@ void pending_check(struct pending *pending)
 	size_t i;
 
 	for (i = 0; i < gate->n_watches; i++)
-		if (watch_looking(gate->watches[i]))
+		if (watch_awaited(gate->watches[i]))
 			looking |= UINT64_C(1) << i;
 	for (i = 0; i < CONNECTIONS_MAX; i++)
 		if (pending->list[i].call && !(pending->list[i].looks & looking))

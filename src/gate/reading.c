@@ -164,6 +164,17 @@ bool reading_busy(const struct reading *reading)
 	return false;
 }
 
+bool reading_unsure(const struct reading *reading)
+{
+	const struct track *track = &reading->track;
+	size_t i;
+
+	for (i = 0; i < track->n_arrays; i++)
+		if (track->arrays[i].present && track->arrays[i].next_operation != MD_OP_NONE)
+			return true;
+	return false;
+}
+
 void reading_remember(
 	struct reading *reading, struct store *store, const struct moment *now, bool all)
 {

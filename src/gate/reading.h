@@ -44,6 +44,10 @@ bool reading_forget(
  * so. */
 bool reading_busy(const struct reading *reading);
 
+/* Whether the last reading said something new of an array, which counts only once a second one says
+ * it too: a look soon tells. */
+bool reading_unsure(const struct reading *reading);
+
 /* Puts the memory into the batch under way, where it has changed: at most every 5 min, or at once
  * with `all`. */
 void reading_remember(

@@ -21,6 +21,10 @@
 #define PAUSE_MAX_MS (5 * MS_MINUTE)
 #define PATIENCE_FIRST_MS (15 * MS_MINUTE)
 #define PATIENCE_MS MS_HOUR
+/* What one look said for the first time is looked at again after so long (a one-sample blip of md
+ * is over by then), so many times at most. */
+#define CONFIRM_MS MS_SECOND
+#define CONFIRM_MOST 3
 #define GIVEN_UP_MAX 4
 
 struct watch {
@@ -36,6 +40,7 @@ struct watch {
 	int64_t next_ms;   /* the next one is due */
 	unsigned failures; /* in a row */
 	unsigned partials; /* in a row */
+	unsigned unsure;   /* in a row */
 	bool patient;      /* the last failure was one that looking again makes worse */
 	size_t n_given_up; /* children that do not die */
 	int given_up[GIVEN_UP_MAX];
@@ -51,11 +56,6 @@ const char *watch_name(const struct watch *watch)
 	return watch->settings.name;
 }
 
-bool watch_looking(const struct watch *watch)
-{
-	return watch->looking;
-}
-
 int64_t watch_next_ms(const struct watch *watch)
 {
 	return watch->next_ms;
@@ -69,6 +69,19 @@ const struct watch_counts *watch_counts(const struct watch *watch)
 bool watch_busy(const struct watch *watch)
 {
 	return reading_busy(&watch->reading);
+}
+
+/* Something new was seen once and is about to be looked at again. A NAS that says something new
+ * each time is looked at as often as any other. */
+static bool confirming(const struct watch *watch)
+{
+	return !watch->failures && !watch->n_given_up && watch->unsure > 0 &&
+		watch->unsure <= CONFIRM_MOST;
+}
+
+bool watch_awaited(const struct watch *watch)
+{
+	return watch->looking || confirming(watch);
 }
 
 static bool pausing(const struct watch *watch)
@@ -87,6 +100,8 @@ static int64_t interval(const struct watch *watch)
 		return watch->failures > 1 ? PATIENCE_MS : PATIENCE_FIRST_MS;
 	if (watch->n_given_up)
 		return PAUSE_MAX_MS;
+	if (confirming(watch) && !watch->partials)
+		return ms < CONFIRM_MS ? ms : CONFIRM_MS;
 	if (!watch->failures && !watch->partials && !watch_busy(watch) &&
 		!desk_waits(watch->gate->desk, watch_name(watch)))
 		return settings->idle_poll_ms;
@@ -154,6 +169,7 @@ static void end_look(struct watch *watch, const struct moment *now)
 	timer_off(&watch->deadline);
 	if (facts->sensor == SENSOR_OK) {
 		watch->failures = 0;
+		watch->unsure = reading_unsure(&watch->reading) ? watch->unsure + 1 : 0;
 		changed = sight_seen(&watch->sight, now->boot_ms, settle) && !first;
 	} else {
 		watch->counts.failed++;
@@ -282,7 +298,7 @@ bool watch_freshen(struct watch *watch, const struct moment *now)
 {
 	const struct nas_facts *facts = &watch->reading.facts;
 
-	if (watch->looking)
+	if (watch_awaited(watch))
 		return true;
 	if (facts->sensor == SENSOR_OK && facts->read_at_ms.known &&
 		now->boot_ms - facts->read_at_ms.v <= watch->gate->settings->fresh_ms)

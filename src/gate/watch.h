@@ -45,7 +45,9 @@ const struct nas_facts *watch_facts(struct watch *watch, const struct moment *no
  * under way; false when there is nothing to wait for (fresh already, or pausing after a failure).
  */
 bool watch_freshen(struct watch *watch, const struct moment *now);
-bool watch_looking(const struct watch *watch);
+/* A look is under way, or about to follow: the last one said something new, and one look alone does
+ * not count. */
+bool watch_awaited(const struct watch *watch);
 
 /* An operator's look: at once, whatever the pause. False when no child may be started (one that
  * cannot be killed). */

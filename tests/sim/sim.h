@@ -72,7 +72,7 @@ struct sim_watch {
 	struct reading reading;
 	struct sight sight;
 	bool looking, patient;
-	unsigned failures;
+	unsigned failures, unsure;
 	int64_t asked_ms, next_ms, ends_ms, looks;
 	char *memory; /* as the record keeps it */
 	struct ledger ledger;

@@ -16,6 +16,19 @@
 #define PATIENCE_FIRST_MS (15 * MS_MINUTE)
 #define PATIENCE_MS MS_HOUR
 
+#define CONFIRM_MS MS_SECOND
+#define CONFIRM_MOST 3
+
+static bool confirming(const struct sim_watch *watch)
+{
+	return !watch->failures && watch->unsure > 0 && watch->unsure <= CONFIRM_MOST;
+}
+
+static bool watch_awaited(const struct sim_watch *watch)
+{
+	return watch->looking || confirming(watch);
+}
+
 static int64_t interval(const struct sim *sim, size_t at)
 {
 	const struct sim_watch *watch = &sim->gate.watches[at];
@@ -24,6 +37,8 @@ static int64_t interval(const struct sim *sim, size_t at)
 
 	if (watch->patient)
 		return watch->failures > 1 ? PATIENCE_MS : PATIENCE_FIRST_MS;
+	if (confirming(watch))
+		return ms < CONFIRM_MS ? ms : CONFIRM_MS;
 	if (!watch->failures && !reading_busy(&watch->reading) &&
 		!gate_waits(sim, sim->nas[at].name))
 		return sim->idle_poll_ms;
@@ -94,7 +109,7 @@ bool watch_freshen(struct sim *sim, size_t at)
 	struct sim_watch *watch = &sim->gate.watches[at];
 	const struct nas_facts *facts = &watch->reading.facts;
 
-	if (watch->looking)
+	if (watch_awaited(watch))
 		return true;
 	if (facts->sensor == SENSOR_OK && facts->read_at_ms.known &&
 		sim->t - facts->read_at_ms.v <= sim->fresh_ms)
@@ -128,7 +143,8 @@ static void pending_check(struct sim *sim)
 		bool looking = false;
 
 		for (at = 0; at < sim->n_nas; at++)
-			looking |= !strcmp(sim->nas[at].name, nas) && sim->gate.watches[at].looking;
+			looking |= !strcmp(sim->nas[at].name, nas) &&
+				watch_awaited(&sim->gate.watches[at]);
 		if (job->call == CALL_LOOK && !looking)
 			gate_ask_now(sim, job);
 	}
@@ -155,6 +171,7 @@ void watch_end(struct sim *sim, size_t at)
 	watch->looks++;
 	if (facts->sensor == SENSOR_OK) {
 		watch->failures = 0;
+		watch->unsure = reading_unsure(&watch->reading) ? watch->unsure + 1 : 0;
 		sight_seen(&watch->sight, sim->t, settle);
 	} else {
 		watch->failures++;

@@ -118,6 +118,25 @@ nas_idle
 api POST /v1/nas/nas1/look
 ok 'but an operator does' is 'a["sensor"]' ok
 
+# --- a rebuild that began since the last look ---------------------------------------------------------------
+nas_idle
+wait_for 20 operation_is idle
+gate_kill TERM
+conf_write 'stale_after = "10min";'
+sed -i 's/idle_poll = "1s"/idle_poll = "5min"/; s/poll = "1s"/poll = "30s"/' "$CONF"
+gate_start
+wait_for 10 operation_is idle
+sleep 1 # until the reading is not fresh any more
+nas_rebuild
+job
+ok 'the first job that asks after a rebuild began is held: one look alone is not believed, nor passed over' is 'a["rule"]' rebuild
+api POST /v1/withdraw "{\"ticket\": $T, $W}"
+gate_kill TERM
+conf_write
+nas_idle
+gate_start
+wait_for 10 operation_is idle
+
 # --- one look for all who wait ---------------------------------------------------------------------------
 gate_kill TERM
 conf_write
