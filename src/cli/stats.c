@@ -1,14 +1,35 @@
 // SPDX-License-Identifier: MIT
 /* `log stats`: how often what was decided, and how long it was held. */
 #include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "base/units.h"
 #include "cli/cli.h"
 #include "cli/record.h"
 #include "cli/show.h"
 
+#define NAMES_MAX 1024
+
+struct count {
+	const char *name;
+	json_int_t n;
+};
+
+/* Most first, then by name. */
+static int by_count(const void *a, const void *b)
+{
+	const struct count *one = a, *other = b;
+
+	if (one->n != other->n)
+		return one->n < other->n ? 1 : -1;
+	return strcmp(one->name, other->name);
+}
+
 static void counts_text(const char *by, const char *none, const json_t *counts, struct buf *buf)
 {
+	struct count list[NAMES_MAX];
+	size_t n = 0, i;
 	const char *name;
 	json_t *value;
 
@@ -17,9 +38,15 @@ static void counts_text(const char *by, const char *none, const json_t *counts, 
 	buf_addf(buf, "by %s\n", by);
 	json_object_foreach((json_t *)(uintptr_t)counts, name, value)
 	{
-		buf_addf(buf, "  %8lld  %s\n", (long long)json_integer_value(value),
-			*name ? name : none);
+		if (n < NAMES_MAX)
+			list[n++] = (struct count){name, json_integer_value(value)};
 	}
+	qsort(list, n, sizeof(list[0]), by_count);
+	for (i = 0; i < n; i++)
+		buf_addf(buf, "  %8lld  %s\n", (long long)list[i].n,
+			*list[i].name ? list[i].name : none);
+	if (json_object_size(counts) > n)
+		buf_addf(buf, "  and %zu more\n", json_object_size(counts) - n);
 }
 
 static void stats_text(const struct out *out, const json_t *stats, struct buf *buf)

@@ -248,6 +248,8 @@ rg log --since 2020-01-01
 ok 'as text' eval '[ "$(wc -l <"$OUT")" = 1300 ]'
 rg log --since 2020-01-01 --output-format csv
 ok 'as CSV: one header' eval '[ "$(grep -c "^id," "$OUT")" = 1 ] && [ "$(wc -l <"$OUT")" = 1301 ]'
+rg log stats --since 2020-01-01
+ok 'stats: the most first' eval '[ "$(sed -n "/^by storage/,/^[0-9]* holds/p" "$OUT" | awk "/^  /{print \$1}" | sort -rnc 2>&1)" = "" ] && says "^ +[0-9]+  backup[0-9]+$"'
 rg log --last 777 --output-format json
 ok '--last over pages' j '[.[].id] == [range(524; 1301)]' true
 rg log --verdict hold --since 2020-01-01 --output-format json
