@@ -152,6 +152,14 @@ static void take(struct deciding *d, int step, const struct found *found, enum r
 	note(d);
 }
 
+/* What was known last holds: by its verdict, or as a throttle that nothing can carry out. */
+static bool found_holds(const struct deciding *d, const struct found *found)
+{
+	return found->verdict == VERDICT_HOLD ||
+		(found->verdict == VERDICT_THROTTLE && !d->in->lever &&
+			found->rule->set.without_lever == VERDICT_HOLD);
+}
+
 /* 4: the facts are stale or unknown. */
 static bool step_4(struct deciding *d)
 {
@@ -177,7 +185,7 @@ static bool step_4(struct deciding *d)
 		return true;
 	}
 	rules_find(d, 4, &found);
-	if (found.verdict == VERDICT_HOLD && !found.rule->on_sensor) {
+	if (found_holds(d, &found) && !found.rule->on_sensor) {
 		take(d, 4, &found, REASON_BLIND_HOLD_GOES_ON);
 		reason_add(d->ret, REASON_BLIND, "%s", buf);
 	} else {

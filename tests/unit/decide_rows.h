@@ -90,6 +90,11 @@ static void blind_expires_to_a_circle(void)
 	made.policy.sensor.set.without_lever = HOLD;
 }
 
+static void resync_holds_without_a_lever(void)
+{
+	made.rules[RULE_RESYNC].set.without_lever = HOLD;
+}
+
 static void blind_holds_for_long(void)
 {
 	made.policy.sensor.on_sensor = false; /* it is for the blind all the same */
@@ -254,6 +259,15 @@ static const struct row rows[] = {
 		.blind = OPT(HOUR), .step = 4, .verdict = HOLD, .first = REASON_BLIND_HOLD_GOES_ON,
 		.rule = "rebuild", .array = "md2", .ends = OPT(8 * HOUR), .then = THROTTLE,
 		.again = OPT(8 * HOUR), .base_holds = true},
+	{4, "so does a throttle that holds for want of a lever", .op = MD_OP_RESYNC,
+		.sensor = SENSOR_SILENT, .blind = OPT(HOUR), .tweak = resync_holds_without_a_lever,
+		.step = 4, .verdict = THROTTLE, .act = HOLD, .first = REASON_BLIND_HOLD_GOES_ON,
+		.rule = "resync", .array = "md2", .ends = OPT(8 * HOUR), .then = THROTTLE,
+		.again = OPT(8 * HOUR), .base_holds = true},
+	{4, "but not where there is one", .op = MD_OP_RESYNC, .lever = true,
+		.sensor = SENSOR_SILENT, .blind = OPT(MIN), .tweak = resync_holds_without_a_lever,
+		.step = 4, .verdict = HOLD, .first = REASON_BLIND, .rule = "sensor",
+		.ends = OPT(29 * MIN), .then = ALLOW, .again = OPT(29 * MIN), .base_holds = true},
 	{4, "within the rule's max_hold", .op = RECOVERY, .sensor = SENSOR_SILENT,
 		.blind = OPT(HOUR), .ticket = {HELD, .held_ms = 8 * HOUR}, .step = 7,
 		.verdict = THROTTLE, .act = ALLOW, .first = REASON_EXPIRED, .rule = "rebuild",
