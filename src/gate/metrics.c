@@ -11,14 +11,14 @@
 #include "gate/server.h"
 #include "gate/watch.h"
 
-/* A label's value: names of NAS and md devices hold nothing that would need escaping, but be sure.
- */
+/* A label's value. The name of an md device is what the NAS says it is: no control character of it
+ * reaches who reads this in a terminal. */
 static void label(struct buf *buf, const char *text)
 {
 	for (; *text; text++) {
 		if (*text == '\\' || *text == '"')
 			buf_addc(buf, '\\');
-		buf_addc(buf, *text == '\n' ? ' ' : *text);
+		buf_addc(buf, (unsigned char)*text < 0x20 || *text == 0x7f ? ' ' : *text);
 	}
 }
 

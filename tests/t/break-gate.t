@@ -98,4 +98,23 @@ ask "$W"
 ok 'jobs are recorded' is 'a["recorded"]' true
 ok 'and the file, whosever it is, is left alone' test "$(sha256sum <"$DB-spill")" = "$before"
 
+# --- a NAS that says what would move a terminal ------------------------------------------------------------------------
+fresh
+nas_rebuild
+sed -i "s/^md2 /$(printf 'md2\033[31m%%n')%s /" "$NAS/proc/mdstat"
+gate_start
+wait_for 15 operation_is recovery
+ask "$W"
+ok 'an array with an odd name holds' is 'a["act"]' hold
+api GET /metrics
+ok 'its name reaches no terminal as it is: metrics' eval '! grep -qa "[[:cntrl:]]" "$OUT"'
+ok 'nor by the journal' eval '! grep -qa "[[:cntrl:]]" "$LOG"'
+if [ -x "$BUILD/rebuildgate" ]; then
+	for verb in status tickets log 'explain 1' 'nas list' 'check backup'; do
+		# shellcheck disable=SC2086
+		REBUILDGATE_SOCKET=$SOCK "$BUILD/rebuildgate" $verb >"$SCRATCH/shown" 2>&1
+		ok "nor by $verb" eval 'grep -q . "$SCRATCH/shown" && ! grep -qaP "[\x00-\x08\x0b-\x1f\x7f]" "$SCRATCH/shown"'
+	done
+fi
+
 done_testing
