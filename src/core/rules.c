@@ -63,7 +63,9 @@ static void judge(const struct deciding *d, int step, struct trace *trace, struc
 	size_t i;
 
 	if (!one->array) {
-		trace_rule(trace, step, "array '%s' was never seen", one->name);
+		trace_rule(trace, step,
+			one->name[0] ? "array %s was never seen" : "no data array was ever seen%s",
+			one->name);
 		if (step == 5) {
 			one->rule = rules_for_blind(d->policy, d->in);
 			one->verdict = verdict_sane(one->rule->verdict);
