@@ -17,12 +17,13 @@ rg() {
 	CODE=$?
 }
 
-# rg_as UID GROUPS ARGS...: as somebody else; no groups: "".
+# rg_as UID GROUPS ARGS...: as somebody else; no groups: "". The build may lie in a folder of root alone: a copy is run.
 rg_as() {
 	local uid=$1 groups=(--clear-groups)
+	[ -e "$SCRATCH/rebuildgate" ] || cp "$RG" "$SCRATCH/rebuildgate"
 	[ -n "$2" ] && groups=(--groups "$2")
 	shift 2
-	setpriv --reuid "$uid" --regid "$uid" "${groups[@]}" timeout 60 "$RG" "$@" >"$OUT" 2>"$ERR" </dev/null
+	setpriv --reuid "$uid" --regid "$uid" "${groups[@]}" timeout 60 "$SCRATCH/rebuildgate" "$@" >"$OUT" 2>"$ERR" </dev/null
 	CODE=$?
 }
 
