@@ -103,8 +103,8 @@ static void report_text(const struct out *out, const json_t *value, struct buf *
 	if (unused.v) {
 		out_count(buf, unused.v, "id");
 		buf_adds(buf,
-			" given without a row: what was answered then stands in the "
-			"journal\n");
+			" without a row: what was answered under them, if anything, "
+			"stands in the journal\n");
 	}
 	if (anchor.known)
 		buf_addf(buf, "the head that was given is that of decision %lld\n",

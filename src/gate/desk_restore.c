@@ -54,6 +54,6 @@ bool desk_restore(struct desk *desk, struct err *err)
 	for (i = 0; i < desk->tickets.n; i++)
 		workers_watch(desk->gate->workers, &desk->tickets.list[i]);
 	if (desk->tickets.n)
-		log_notice("%zu live tickets are taken up again", desk->tickets.n);
+		log_notice("Live tickets that are taken up again: %zu", desk->tickets.n);
 	return true;
 }
