@@ -105,7 +105,7 @@ help: ## this list
 
 -include $(shell find $(B) -path '*/trixie' -prune -o -type f -name '*.d' -print 2>/dev/null)
 
-.PHONY: check check-rig check-trixie lint cover fuzz bench bench-rebuild demo deps
+.PHONY: check check-rig check-trixie lint cover fuzz bench bench-rebuild demo
 check: ## everything that needs no virtual machine: lint, unit, fuzz corpus, simulation, the real programs
 	@bash tests/deps.sh check
 	@$(MAKE) --no-print-directory all units tools B=$(B)

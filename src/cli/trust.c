@@ -136,17 +136,6 @@ out:
 	return done;
 }
 
-/* command="..." as sshd(8) reads it: a quote inside is written with a backslash before it. */
-static void forced_command(const char *command, struct buf *buf)
-{
-	const char *p;
-
-	buf_adds(buf, "command=\"");
-	for (p = command; *p; p++)
-		buf_addf(buf, *p == '"' ? "\\%c" : "%c", *p);
-	buf_adds(buf, "\",restrict ");
-}
-
 int cli_nas_authorized_key(const struct cli_verb *verb, int argc, char **argv)
 {
 	const char *config = NULL;
@@ -168,8 +157,8 @@ int cli_nas_authorized_key(const struct cli_verb *verb, int argc, char **argv)
 	if (!target_find(config, argv[1], &target, &err) ||
 		!public_key_read(target.key_file, key, sizeof(key), &err))
 		return cli_fail_err(verb->name, &err);
-	forced_command(mdstat_only ? "cat /proc/mdstat" : look_command(), &line);
-	buf_addf(&line, "%s\n", key);
+	buf_addf(&line, "command=\"%s\",restrict %s\n",
+		mdstat_only ? "cat /proc/mdstat" : look_forced_command(), key);
 	if (!out_flush(&line, &err))
 		code = cli_fail_err(verb->name, &err);
 	buf_release(&line);

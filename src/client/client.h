@@ -55,7 +55,7 @@ struct answer {
 	size_t n_reasons;
 	struct {
 		char code[32]; /* core's reason_word() */
-		char text[240];
+		char text[400];
 	} reasons[DECISION_MAX_REASONS];
 	int64_t held_ms;
 	struct opt ends_in_ms;

@@ -113,7 +113,7 @@ static bool outage_spent(struct deciding *d, const struct rule *rule)
 static void blind(struct deciding *d)
 {
 	const struct rule *rule = rules_for_blind(d->policy, d->in);
-	char buf[200];
+	char buf[360];
 	struct text why = {buf, sizeof(buf), 0};
 
 	blind_sentence(&why, &d->in->facts, d->in->mapping.nas, &d->blind_ms);
@@ -130,7 +130,7 @@ static void blind(struct deciding *d)
 /* What the rules found, as the base. `code` is the first reason's. */
 static void take(struct deciding *d, int step, const struct found *found, enum reason_code code)
 {
-	char buf[200];
+	char buf[360];
 	struct text what = {buf, sizeof(buf), 0};
 
 	settle(d, step, found->verdict, found->rule);
@@ -165,7 +165,7 @@ static bool step_4(struct deciding *d)
 {
 	const struct nas_facts *facts = &d->in->facts;
 	const char *nas = d->in->mapping.nas;
-	char limit[UNITS_TEXT_MAX], buf[160];
+	char limit[UNITS_TEXT_MAX], buf[300];
 	struct text why = {buf, sizeof(buf), 0};
 	struct found found;
 

@@ -102,7 +102,7 @@ enum reason_code {
 
 struct reason {
 	enum reason_code code;
-	char text[240]; /* one sentence, no full stop */
+	char text[400]; /* one sentence, no full stop */
 };
 
 #define DECISION_MAX_REASONS 12

@@ -175,7 +175,11 @@ void blind_sentence(struct text *text, const struct nas_facts *facts, const char
 	const char *word = nas_sensor_word(facts->sensor);
 	char shown[UNITS_TEXT_MAX];
 
-	text_add(text, "%s has not been seen", nas);
+	/* A point that is not known is 0. */
+	bool between = blind_ms->known && facts->read_at_ms.v > facts->blind_since_ms.v;
+
+	/* An outage goes on until the NAS was seen for a while: core/sight.h. */
+	text_add(text, between ? "%s has been seen only on and off" : "%s has not been seen", nas);
 	if (blind_ms->known)
 		text_add(text, " for %s", span_show(blind_ms->v, shown));
 	text_add(text, " (%s", word ? word : "never");

@@ -25,6 +25,20 @@ const char *look_command(void)
 	       "echo \"#rg end\"'";
 }
 
+const char *look_forced_command(void)
+{
+	/* With an empty IFS an unquoted $m is one word, as it was read; set -f: no glob. */
+	return "IFS=; set -f; m=$(cat /proc/mdstat) || exit 1; echo $m; "
+	       "echo '#rg diskstats'; cat /proc/diskstats 2>/dev/null; "
+	       "echo '#rg loadavg'; cat /proc/loadavg 2>/dev/null; "
+	       "unset IFS; p=; for w in $m; do if [ x$w = x: ]; then "
+	       "case $p in */*) ;; md*) echo '#rg md' $p; "
+	       "for a in sync_action degraded sync_speed_min sync_speed_max; do v=; "
+	       "{ read -r v < /sys/block/$p/md/$a; } 2>/dev/null && echo $a=$v; "
+	       "done;; esac; fi; p=$w; done; "
+	       "echo '#rg end'";
+}
+
 struct line {
 	const char *at;
 	size_t len;

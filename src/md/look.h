@@ -54,6 +54,10 @@ struct look_io {
  * were tried). Needs no right but to read. Exits 1 if /proc/mdstat cannot be read. */
 const char *look_command(void);
 
+/* The same look for the command="..." of an authorized_keys line: no double quote and no backslash
+ * in it, because Dropbear takes no escape there; the account's own shell, a POSIX sh, runs it. */
+const char *look_forced_command(void);
+
 /* True once `text` holds all of /proc/mdstat followed by a marker: a look that hangs later may be
  * used as it is. */
 bool look_has_mdstat(const char *text, size_t len);

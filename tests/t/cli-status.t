@@ -185,7 +185,7 @@ rg tickets --all
 ok 'by whom, and why' says '^    let go by root: need it "now"$'
 rg log --ticket T1 --last 1 --output-format json
 rg explain "$(jq -r '.[0].id' "$OUT")"
-ok 'explain says it as well' eval 'says "an operator let this job go" && says "^  let go    by root: need it .now.$"'
+ok 'explain says it as well' eval 'says "it was let go by a release" && says "^  let go    by root: need it .now.$"'
 ask '"guest": 102'
 ID=$(get 'a["ticket"]')
 rg release "$ID" --reason x --output-format json

@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: MIT
-/* Prints the command that a look runs on a NAS, for scripts that look at one themselves. */
+/* Prints the command of one look, for recordings and for a look by hand. `look-command forced`
+ * prints the one for authorized_keys. */
 #include <stdio.h>
+#include <string.h>
 
 #include "md/look.h"
 
-int main(void)
+int main(int argc, char **argv)
 {
-	return puts(look_command()) == EOF ? 1 : 0;
+	bool forced = argc > 1 && strcmp(argv[1], "forced") == 0;
+
+	return puts(forced ? look_forced_command() : look_command()) == EOF ? 1 : 0;
 }

@@ -135,6 +135,11 @@ static void too_many_overrides(void)
 	in.n_overrides = SIZE_MAX;
 }
 
+static void seen_in_between(void)
+{
+	in.facts.read_at_ms = OPT(NOW_BOOT - MIN);
+}
+
 static void a_blind_sentence(void)
 {
 	snprintf(in.facts.sensor_text, sizeof(in.facts.sensor_text), "connection refused");

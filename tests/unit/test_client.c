@@ -130,9 +130,9 @@ static void long_reasons_are_cut_between_characters(void **state)
 		strcat(text, "\xc3\xa4");
 	strcat(text, "\"}]}");
 	assert_true(read_text(text, &answer, &err));
-	/* 239 bytes have room: x and 119 whole characters */
-	assert_int_equal(strlen(answer.reasons[0].text), 239);
-	assert_int_equal((unsigned char)answer.reasons[0].text[238], 0xa4);
+	/* 399 bytes have room: x and 199 whole characters */
+	assert_int_equal(strlen(answer.reasons[0].text), 399);
+	assert_int_equal((unsigned char)answer.reasons[0].text[398], 0xa4);
 }
 
 static void a_process_is_known_by_more_than_its_number(void **state)

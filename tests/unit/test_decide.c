@@ -322,6 +322,12 @@ static void all_that_mattered_is_told(void **state)
 	assert_true(reasons_tell(REASON_BLIND,
 		"nas1 has not been seen for 12min (refused: connection refused): rule 'sensor'"));
 	assert_true(reasons_tell(REASON_NOTE, "look at the NAS"));
+	decide_row(&(struct row){
+		.sensor = SENSOR_REFUSED, .blind = OPT(12 * MIN), .tweak = seen_in_between});
+	assert_true(reasons_tell(
+		REASON_BLIND, "nas1 has been seen only on and off for 12min (refused)"));
+	decide_row(&(struct row){.sensor = SENSOR_REFUSED, .tweak = seen_in_between});
+	assert_true(reasons_tell(REASON_BLIND, "nas1 has not been seen (refused)"));
 	decide_row(&(struct row){.op = RECOVERY, .sensor = SENSOR_SILENT, .blind = OPT(MIN)});
 	assert_true(reasons_tell(REASON_BLIND_HOLD_GOES_ON,
 		"rule 'rebuild' goes on, as last seen: md2 on nas1 is in recovery"));

@@ -34,7 +34,7 @@ done
 ok "twenty looks and more have been taken" eval '[ "$(looks)" -ge 20 ]'
 is "over one SSH login" "$(rig_logins watch)" 1
 is "which the gate counts as well" "$(api /metrics | awk '/^rebuildgate_nas_logins_total/ { print $NF }')" 1
-ok "the user without privileges sees all there is" holds_true /v1/nas '.nas[0] | .load_x100 != null and
+ok "the user without privileges sees all there is" wait_until holds_true /v1/nas '.nas[0] | .load_x100 != null and
 	(.arrays[0] | .operation == "recovery" and .client_write != null and .sync_speed_max != null)'
 is "and has no way to disturb" "$(rig_ssh_as watch 'echo idle >/sys/block/md2/md/sync_action' 2>&1 | grep -c 'Permission denied\|can.t create')" 1
 
@@ -55,6 +55,21 @@ must fast
 job_wait forced
 is "until the rebuild is over" "${ENDED[forced]}" 0
 ok "the record verifies and decides the same again" proven
+
+# --- the line that `nas authorized-key` prints, in a NAS's authorized_keys ----------------------------------------------------
+gate_end TERM
+gate_conf "$(nas_entry)"
+cp "$(rig_key).pub" "$GATE/key.pub"
+"$BUILD/rebuildgate" nas authorized-key nas1 --config "$CONF" >"$GATE/line"
+is "it is one line" "$(wc -l <"$GATE/line")" 1
+rig_ssh 'cat >/home/watch/.ssh/authorized_keys' <"$GATE/line"
+must rig_clear
+must rig_rebuilding
+gate_start
+ok "Dropbear takes it, and the rebuild is seen" wait_until operation_is recovery
+ok "with all facts" wait_until holds_true /v1/nas '.nas[0] | .sensor == "ok" and .load_x100 != null and (.arrays[0] | .client_write != null and .sync_speed_max != null)'
+is "the key can do nothing else" "$(rig_ssh_as watch 'echo owned' | tail -n 1)" '#rg end'
+rig_ssh 'cp /root/.ssh/authorized_keys /home/watch/.ssh/authorized_keys' </dev/null
 
 # --- the NAS dies and comes back -------------------------------------------------------------------------------------------
 gate_end TERM
