@@ -293,7 +293,7 @@ int cli_wait(const struct cli_verb *verb, int argc, char **argv)
 			"(hook.conf, else 15min), then exit 69",
 			&wait_for_gate, NULL},
 	};
-	struct run run = {.ask.request.client = CLIENT_WAIT};
+	struct run run = {.ask.request.client = CLIENT_WAIT, .conf.wait_only = true};
 	struct err err = {0};
 	int code;
 

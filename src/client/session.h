@@ -25,6 +25,7 @@ struct session_conf {
 	int64_t wait_for_gate_ms;
 	enum verdict if_gate_down; /* allow or deny */
 	struct opt give_up_ms;     /* of waiting, held or not: run and wait's --timeout */
+	bool wait_only;            /* nothing is run afterwards: no gate is never "go" */
 };
 
 enum session_next {

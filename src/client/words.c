@@ -149,10 +149,12 @@ void words_gate_away(const struct session *session, const char *why, const struc
 		why);
 	if (conf->wait_for_gate_ms <= 0 || session_refused(session))
 		return;
-	add(ret, "; waiting for it for %s at most, then the job %s",
+	add(ret, "; waiting for it for %s at most, then %s",
 		span_show(conf->wait_for_gate_ms, span),
-		conf->if_gate_down == VERDICT_DENY ? "fails (if_gate_down = deny)"
-						   : "goes on ungated (if_gate_down = allow)");
+		conf->wait_only ? "it is given up"
+			: conf->if_gate_down == VERDICT_DENY
+			? "the job fails (if_gate_down = deny)"
+			: "the job goes on ungated (if_gate_down = allow)");
 	if (session->answer.act != VERDICT_HOLD || !session->ends_ms.known ||
 		session->ends_ms.v - now->boot_ms >= conf->wait_for_gate_ms)
 		return;
@@ -206,15 +208,21 @@ void words_end(const struct session *session, const struct session_step *step, c
 			step->verdict == VERDICT_DENY ? "is denied" : "goes on ungated");
 		break;
 	case SESSION_END_NO_GATE:
-		add(ret, "WARNING: no gate");
+		add(ret, session->conf.wait_only ? "no gate, given up" : "WARNING: no gate");
 		add_after(ret, step->held_ms);
-		add(ret, ": the job %s",
-			step->verdict == VERDICT_DENY ? "fails (if_gate_down = deny)"
-						      : "goes on UNGATED (if_gate_down = allow)");
+		if (!session->conf.wait_only)
+			add(ret, ": the job %s",
+				step->verdict == VERDICT_DENY
+					? "fails (if_gate_down = deny)"
+					: "goes on UNGATED (if_gate_down = allow)");
 		break;
 	case SESSION_END_GAVE_UP:
-		add(ret, "still held after %s, given up: ",
-			span_show(session->conf.give_up_ms.v, text));
+		span_show(session->conf.give_up_ms.v, text);
+		if (session->failed != ERR_NONE) {
+			add(ret, "no gate, given up after %s", text);
+			break;
+		}
+		add(ret, "still held after %s, given up: ", text);
 		add_why(ret, answer);
 		break;
 	case SESSION_END_NONE:
