@@ -313,7 +313,8 @@ static void release(struct deciding *d)
 	if (d->base != VERDICT_THROTTLE || denies)
 		d->ret->verdict = VERDICT_ALLOW;
 	d->ret->step = 7;
-	reason_first(d->ret, REASON_RELEASE_ASKED, "it was let go by a release, and is not held any more");
+	reason_first(d->ret, REASON_RELEASE_ASKED,
+		"it was let go by a release, and is not held any more");
 }
 
 /* It was let go before and has not begun yet: that answer stands. */
