@@ -141,8 +141,7 @@ int cli_nas_authorized_key(const struct cli_verb *verb, int argc, char **argv)
 	const char *config = NULL;
 	bool mdstat_only = false;
 	const struct cli_option options[] = {
-		{"--mdstat-only", NULL,
-			"force `cat /proc/mdstat`, for a shell or Dropbear that takes no more",
+		{"--mdstat-only", NULL, "force `cat /proc/mdstat`, for a shell that is no POSIX sh",
 			NULL, &mdstat_only},
 		CLI_OPTION_CONFIG(&config)};
 	struct nas_target target;
