@@ -99,7 +99,8 @@ static void no_name_can_break_a_line(void **state)
 
 static void an_outage_says_what_will_happen(void **state)
 {
-	struct session session = {.conf = {15 * MS_MINUTE, VERDICT_ALLOW, {0}}};
+	struct session session = {
+		.conf = {.wait_for_gate_ms = 15 * MS_MINUTE, .if_gate_down = VERDICT_ALLOW}};
 	char line[WORDS_MAX];
 
 	(void)state;
