@@ -31,9 +31,9 @@ echo '1000 (system)' >"$root/sys/block/md2/md/sync_speed_min"
 echo '200000 (local)' >"$root/sys/block/md2/md/sync_speed_max"
 echo idle >"$root/sys/block/md127/md/sync_action"
 
-command() { "$BUILD/tools/look-command" "$@" | sed "s#/proc/#$root/proc/#g; s#/sys/#$root/sys/#g"; }
+look_text() { "$BUILD/tools/look-command" "$@" | sed "s#/proc/#$root/proc/#g; s#/sys/#$root/sys/#g"; }
 # shellcheck disable=SC2034 # used by eval
-plain=$(command) forced=$(command forced)
+plain=$(look_text) forced=$(look_text forced)
 ok 'the forced form has no double quote and no backslash' eval '! "$BUILD/tools/look-command" forced | grep -q "[\"\\]"'
 ok 'the plain form reads everything' eval 'dash -c "$plain" >"$scratch/want" 2>&1 && grep -q "^sync_speed_max=200000 (local)$" "$scratch/want" && tail -n 1 "$scratch/want" | grep -qx "#rg end"'
 for shell in 'dash' 'bash' 'bash --posix' 'busybox ash'; do
