@@ -79,7 +79,7 @@ static bool target_by_file(const struct options *options, struct nas_target *ret
 		return report_errors(&errors);
 	nas = settings_nas(settings, options->probe);
 	if (nas)
-		watch_target_of(settings, nas, ret);
+		nas_target_from(nas, settings->look_deadline_ms, ret);
 	else
 		fprintf(stderr, "rebuildgated: %s names no NAS '%s'\n", options->config,
 			options->probe);

@@ -351,7 +351,7 @@ void watch_settings(struct watch *watch)
 {
 	struct nas_target before = watch->target;
 
-	watch_target_of(watch->gate->settings, &watch->settings, &watch->target);
+	nas_target_from(&watch->settings, watch->gate->settings->look_deadline_ms, &watch->target);
 	watch->reading.track.stale_ms = watch->gate->settings->stale_after_ms;
 	/* A child knows its target from its arguments; one that is looking ends its look first. */
 	if (before.deadline_ms != watch->target.deadline_ms && !watch->looking)
@@ -377,7 +377,7 @@ struct watch *watch_new(
 	watch->gate = gate;
 	watch->settings = *settings;
 	watch->probe = PROBE_NONE;
-	watch_target_of(gate->settings, settings, &watch->target);
+	nas_target_from(settings, gate->settings->look_deadline_ms, &watch->target);
 	if (!timer_open(&watch->due, gate->loop, on_due, watch, err) ||
 		!timer_open(&watch->deadline, gate->loop, on_deadline, watch, err)) {
 		watch_free(watch);

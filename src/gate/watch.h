@@ -79,7 +79,5 @@ const struct watch_counts *watch_counts(const struct watch *watch);
 #define WATCH_ARGS_MAX 12
 size_t watch_args(const struct nas_target *target, char (*ret)[NAS_PATH_MAX + 32]);
 bool watch_target(const char *name, char *const *args, struct nas_target *ret, struct err *err);
-void watch_target_of(
-	const struct settings *settings, const struct nas_settings *nas, struct nas_target *ret);
 
 #endif

@@ -7,22 +7,6 @@
 #include "base/units.h"
 #include "gate/watch.h"
 
-void watch_target_of(
-	const struct settings *settings, const struct nas_settings *nas, struct nas_target *ret)
-{
-	*ret = (struct nas_target){
-		.via = nas->via == SETTINGS_VIA_LOCAL ? NAS_VIA_LOCAL : NAS_VIA_SSH,
-		.port = nas->port,
-		.deadline_ms = settings->look_deadline_ms,
-	};
-	snprintf(ret->name, sizeof(ret->name), "%s", nas->name);
-	snprintf(ret->host, sizeof(ret->host), "%s", nas->host);
-	snprintf(ret->user, sizeof(ret->user), "%s", nas->user);
-	snprintf(ret->key_file, sizeof(ret->key_file), "%s", nas->key_file);
-	snprintf(ret->known_hosts, sizeof(ret->known_hosts), "%s", nas->known_hosts);
-	snprintf(ret->root, sizeof(ret->root), "%s", nas->root);
-}
-
 size_t watch_args(const struct nas_target *target, char (*ret)[NAS_PATH_MAX + 32])
 {
 	const size_t size = sizeof(*ret);

@@ -87,7 +87,7 @@ static void the_settings_become_a_target(void **state)
 	struct nas_target target;
 
 	(void)state;
-	watch_target_of(&settings, &nas, &target);
+	nas_target_from(&nas, settings.look_deadline_ms, &target);
 	assert_int_equal(target.via, NAS_VIA_SSH);
 	assert_int_equal(target.deadline_ms, 3000);
 	assert_string_equal(target.host, "nas");
