@@ -32,6 +32,11 @@
 #define SETTINGS_MAX_SMTP 4
 #define SETTINGS_MAX_TO 8
 #define SETTINGS_ADDRESS_MAX 256
+#define SETTINGS_MAX_PVE 8
+#define SETTINGS_MAX_PBS 8
+#define SETTINGS_MAX_FINGERPRINTS 4
+#define SETTINGS_MAX_NETWORKS 8
+#define SETTINGS_NETWORK_MAX 64
 
 enum settings_via { SETTINGS_VIA_NONE = 0, SETTINGS_VIA_SSH, SETTINGS_VIA_LOCAL };
 
@@ -49,6 +54,18 @@ struct role_settings {
 	enum md_role role;
 };
 
+/* What may be moved on a NAS itself, through a second key whose forced command is
+ * hooks/nas-levers: `levers = { ... }` in a NAS. Off unless it is written. */
+struct nas_lever_settings {
+	bool set;                         /* the group is there */
+	char user[SETTINGS_WORD_MAX];     /* "root" */
+	char key_file[SETTINGS_PATH_MAX]; /* /etc/rebuildgate/id_ed25519_levers */
+	bool floor;                       /* sync_speed_min; true where the group is there */
+	bool stripe_cache;                /* stripe_cache_size of RAID 4/5/6 too; false */
+	int64_t stripe_memory_ppm;        /* at most this share of its memory; 100000 (10 %) */
+	bool pause_check;                 /* a check or repair gives way to backups; false */
+};
+
 struct nas_settings {
 	char name[NAS_NAME_MAX]; /* unique; letters, digits, '-', '_', '.' */
 	enum settings_via via;
@@ -61,11 +78,40 @@ struct nas_settings {
 	char root[SETTINGS_PATH_MAX];        /* local: what /proc and /sys are below; "" */
 	size_t n_roles;
 	struct role_settings roles[SETTINGS_MAX_ROLES]; /* overrule what was recognised */
+	struct nas_lever_settings levers;
+};
+
+/* A server's API: where it is, who we are, how its certificate is known. Fingerprints, else the CA
+ * file, else the system's authorities; there is no way not to check. */
+struct api_settings {
+	char name[NAS_NAME_MAX];            /* unique among its kind */
+	char url[SETTINGS_URL_MAX];         /* https://HOST:PORT, nothing after it */
+	char token_file[SETTINGS_PATH_MAX]; /* one line, user@realm!id=SECRET (PBS: a colon) */
+	size_t n_fingerprints;
+	uint8_t fingerprints[SETTINGS_MAX_FINGERPRINTS][32]; /* SHA-256 of the certificate */
+	char ca_file[SETTINGS_PATH_MAX];                     /* "" : none */
+};
+
+/* `pve = ( { ... } )`: a cluster, by any of its nodes. Read only, unless `stop_jobs`. */
+struct pve_settings {
+	struct api_settings api;
+	bool stop_jobs; /* jobs that already write may be stopped where a rule says so; false */
+};
+
+/* `pbs = ( { ... } )` */
+struct pbs_settings {
+	struct api_settings api;
+	bool throttle; /* a traffic-control rule of ours may be made; true */
+	size_t n_networks;
+	char networks[SETTINGS_MAX_NETWORKS][SETTINGS_NETWORK_MAX]; /* of that rule; none: all */
 };
 
 struct storage_settings {
-	char name[STORAGE_NAME_MAX]; /* unique; as Proxmox calls it */
-	struct mapping mapping;      /* n_arrays 0: all data arrays of the NAS */
+	char name[STORAGE_NAME_MAX];       /* unique; as Proxmox calls it */
+	struct mapping mapping;            /* n_arrays 0: all data arrays of the NAS */
+	char pbs[NAS_NAME_MAX];            /* the backup server whose datastore it is, or "" */
+	char datastore[SETTINGS_WORD_MAX]; /* its name there; as `name` where not written */
+	char pve[NAS_NAME_MAX]; /* the cluster that has it; the only one where not written */
 };
 
 /* What is told. Bits. */
@@ -130,6 +176,12 @@ struct settings {
 	struct nas_settings nas[SETTINGS_MAX_NAS];
 	size_t n_storages;
 	struct storage_settings storages[SETTINGS_MAX_STORAGES];
+	size_t n_pve;
+	struct pve_settings pve[SETTINGS_MAX_PVE];
+	size_t n_pbs;
+	struct pbs_settings pbs[SETTINGS_MAX_PBS];
+	int64_t task_poll_ms; /* 10 s: between two looks at a server's running tasks */
+	int64_t age_poll_ms;  /* 6 h: between two looks at a storage's backups */
 	struct notify_settings notify;
 };
 
@@ -142,6 +194,9 @@ bool settings_load(const char *file, struct settings **ret, struct conf_errors *
 void settings_free(struct settings *settings);
 
 const struct nas_settings *settings_nas(const struct settings *settings, const char *name);
+const struct storage_settings *settings_storage(const struct settings *settings, const char *name);
+const struct pbs_settings *settings_pbs(const struct settings *settings, const char *name);
+const struct pve_settings *settings_pve(const struct settings *settings, const char *name);
 /* The mapping of `storage`; an all-empty one where it is not configured. */
 void settings_mapping(const struct settings *settings, const char *storage, struct mapping *ret);
 

@@ -61,6 +61,12 @@ struct inputs {
 	struct request request;
 	struct mapping mapping;
 	bool lever; /* a lever is set up that could slow this job */
+	/* Restores that read from this NAS now; unknown where nobody looks (that is not "none", and
+	 * holds nothing). Jobs not yet started wait until they are done. */
+	struct opt readers;
+	/* How long this job would take at the share that its rule protects, by its guests' last
+	 * sizes and the measured pace; unknown where either is. */
+	struct opt predicted_ms;
 	struct nas_facts
 		facts; /* of the mapped NAS; n_arrays cut to the mapped arrays is allowed */
 	struct ticket_view ticket;
@@ -95,8 +101,12 @@ enum reason_code {
 	REASON_RECHECK,      /* waiting inside the job */
 	REASON_NO_LEVER,     /* throttle acts as without_lever */
 	REASON_OBSERVE,
-	REASON_NOTE,  /* the rule's note */
-	REASON_ARRAY, /* another array that also mattered */
+	REASON_NOTE,     /* the rule's note */
+	REASON_ARRAY,    /* another array that also mattered */
+	REASON_RESTORE,  /* a restore reads from this NAS: not started before it is done */
+	REASON_RPO,      /* a guest's last good backup is as old as it may get: the hold ends */
+	REASON_TOO_SLOW, /* throttled, it would outlast its period: relaxed, held or let go */
+	REASON_AGE,      /* how old the last good backup is */
 	REASON_COUNT
 };
 
@@ -129,6 +139,9 @@ struct decision {
 	enum verdict then_act;  /* what the job would do then: `then`, but throttle acts as
 				   without_lever  where there is no lever */
 	struct opt again_in_ms; /* decide again no later than this, whatever happens */
+
+	/* For act == throttle: what is protected, after `too_slow` relaxed it. */
+	int64_t protect_ppm; /* 0: not a throttle */
 
 	/* What the ticket must remember for the next decision. */
 	bool base_holds; /* steps 2 to 6 alone say hold */

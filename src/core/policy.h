@@ -26,6 +26,14 @@ enum verdict { VERDICT_NONE = 0, VERDICT_ALLOW, VERDICT_THROTTLE, VERDICT_HOLD, 
 /* What happens to jobs that already write when a rule begins to match. */
 enum running_act { RUNNING_NONE = 0, RUNNING_LEAVE, RUNNING_THROTTLE, RUNNING_STOP };
 
+/* What happens to a throttled job that would outlast its own period: `protect` is given up stepwise
+ * down to protect_min, it is held after all, or it goes as fast as it can. */
+enum too_slow { TOO_SLOW_NONE = 0, TOO_SLOW_RELAX, TOO_SLOW_HOLD, TOO_SLOW_ALLOW };
+
+/* What happens to garbage collection and verification of a backup server while the rule matches.
+ * AUTO, the shipped one: stop while no redundancy is left, else leave. */
+enum pbs_jobs { PBS_JOBS_NONE = 0, PBS_JOBS_AUTO, PBS_JOBS_LEAVE, PBS_JOBS_STOP };
+
 /* The fields that `when` may name. */
 enum field {
 	FIELD_NONE = 0,
@@ -115,6 +123,11 @@ struct rule_settings {
 	enum verdict without_lever; /* what throttle becomes where nothing can be moved: allow,
 				       hold, deny */
 	enum running_act running;
+	enum too_slow too_slow;  /* shipped relax */
+	enum pbs_jobs pbs_jobs;  /* shipped auto */
+	struct opt max_pause_ms; /* of a guest's block jobs; unknown: 15 s, with fleecing 2 min */
+	bool hold_to_rpo;    /* max_hold = "rpo": until the first guest of the job reaches `rpo` */
+	struct opt rpo_ms;   /* how old the last good backup of a guest may get */
 	int64_t max_running; /* on one NAS while there is a backlog; shipped 1; at least 1 */
 	int64_t release_interval_ms;    /* shipped 1 min */
 	struct window *release_windows; /* any of them; none: always */
@@ -153,6 +166,10 @@ const char *verdict_word(enum verdict verdict);
 enum verdict verdict_parse(const char *word); /* 0 for another word */
 const char *running_act_word(enum running_act act);
 enum running_act running_act_parse(const char *word);
+const char *too_slow_word(enum too_slow act);
+enum too_slow too_slow_parse(const char *word);
+const char *pbs_jobs_word(enum pbs_jobs act);
+enum pbs_jobs pbs_jobs_parse(const char *word);
 const char *field_word(enum field field);
 enum field field_parse(const char *word);
 enum field_type field_type(enum field field);

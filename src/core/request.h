@@ -35,6 +35,7 @@ struct request {
 	enum backup_mode mode;
 	size_t n_guests; /* of the job, where it could be identified; 0 = not known */
 	uint32_t guests[REQUEST_MAX_GUESTS];
+	struct opt n_qemu; /* how many of the job's guests are virtual machines, where known */
 	struct opt next_start_utc_ms; /* the job's next start, where known: a hold ends before it */
 	struct opt backup_age_ms;     /* age of the last good backup, where known */
 };

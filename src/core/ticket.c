@@ -55,7 +55,7 @@ static void inputs_fill(
 	memset(in, 0, sizeof(*in));
 	in->request = *request;
 	in->now = run->now;
-	world->look(world->data, request->storage, &in->mapping, &in->lever, &in->facts);
+	world->look(world->data, in);
 	in->n_overrides = world->overrides(world->data, &run->now, in->overrides);
 	if (ticket)
 		view(ticket, run->now.boot_ms, &in->ticket);

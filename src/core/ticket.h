@@ -94,9 +94,10 @@ struct tickets {
 struct world {
 	void *data;
 	const struct policy *policy;
-	/* Fills mapping, lever and facts of the storage, as of `now`. */
-	void (*look)(void *data, const char *storage, struct mapping *ret_mapping, bool *ret_lever,
-		struct nas_facts *ret_facts);
+	/* Fills what the world is like for this request as of `now`: mapping, lever, readers,
+	 * predicted_ms and facts of `ret`; may fill the request's backup_age_ms, n_guests, guests,
+	 * n_qemu where they are not known. Nothing else of `ret` is touched. */
+	void (*look)(void *data, struct inputs *ret);
 	/* Overrides in force at `now`; returns how many were written, at most OVERRIDE_MAX. */
 	size_t (*overrides)(void *data, const struct moment *now, struct override *ret);
 };

@@ -25,10 +25,15 @@
 
 struct sd_event;
 struct sd_event_source;
+struct ages;
 struct desk;
+struct levers;
 struct notify;
+struct pbs_levers;
 struct pending;
+struct remotes;
 struct server;
+struct tasks;
 struct waiters;
 struct watch;
 struct workers;
@@ -53,6 +58,11 @@ struct gate {
 	struct workers *workers;
 	struct waiters *waiters; /* asks of held jobs that wait for news */
 	struct pending *pending; /* requests that wait for looks */
+	struct remotes *remotes; /* API servers; each of these five NULL while not open */
+	struct pbs_levers *pbs_levers;
+	struct tasks *tasks;
+	struct ages *ages;
+	struct levers *levers;
 	size_t n_watches;
 	struct watch *watches[SETTINGS_MAX_NAS];
 	struct sd_event_source *signals[4];

@@ -23,14 +23,12 @@ void world_facts(
 		offsetof(struct nas_facts, arrays) + facts->n_arrays * sizeof(facts->arrays[0]));
 }
 
-static void look(void *data, const char *storage, struct mapping *ret_mapping, bool *ret_lever,
-	struct nas_facts *ret_facts)
+static void look(void *data, struct inputs *ret)
 {
 	struct gate *gate = data;
 
-	settings_mapping(gate->settings, storage, ret_mapping);
-	*ret_lever = false;
-	world_facts(gate, ret_mapping->nas, &gate->now, ret_facts);
+	settings_mapping(gate->settings, ret->request.storage, &ret->mapping);
+	world_facts(gate, ret->mapping.nas, &gate->now, &ret->facts);
 }
 
 static size_t overrides(void *data, const struct moment *now, struct override *ret)

@@ -31,9 +31,14 @@ struct http_request {
 	const char
 		*authorization; /* value of that header, NULL: none; not logged, wiped after use */
 	const char *ca_file;    /* for https: these authorities only; NULL: the system's */
-	int64_t deadline_ms;    /* for the whole call, > 0 */
-	int64_t connect_ms;     /* until connected; 0: as deadline_ms */
-	size_t body_max;        /* of the response; 0: HTTP_BODY_MAX_DEFAULT */
+	/* For https: the server's certificate must have one of these SHA-256 fingerprints (of its
+	 * DER form, as Proxmox shows them), instead of any authority's word and whatever its name.
+	 * Nothing is sent to another one. 0: not used. */
+	const uint8_t (*fingerprints)[32];
+	size_t n_fingerprints;
+	int64_t deadline_ms; /* for the whole call, > 0 */
+	int64_t connect_ms;  /* until connected; 0: as deadline_ms */
+	size_t body_max;     /* of the response; 0: HTTP_BODY_MAX_DEFAULT */
 };
 
 struct http_response {

@@ -137,13 +137,24 @@ void store_add_reading(
 /* What the tracker must remember of a NAS over a restart: an opaque text. */
 void store_put_memory(struct store *store, const char *nas, const char *text, int64_t utc_ms);
 
-/* A lever that is about to be moved (`done` false, before it is) or was put back. */
+/* A lever that is about to be moved (written before it is), or was put back. */
 struct store_lever {
-	int64_t utc_ms, ticket;
-	const char *lever, *target; /* kind, and what it is set on */
-	const char *before, *after; /* values as text */
+	int64_t utc_ms, ticket; /* ticket 0: not for one */
+	const char *lever;      /* kind: "block-jobs", "traffic-control", "sync-speed", "check" */
+	const char *target;     /* what it is set on: "pve1/101", "pbs1", "nas1/md2" */
+	const char *before, *after; /* values as text; `before` is what it was when untouched */
+	const char *why;            /* one sentence, or NULL */
+	bool put_back;              /* it is as it was before us */
 };
 void store_add_lever(struct store *store, const struct store_lever *action);
+
+/* The levers whose last action did not put them back, oldest first; what waits in the spill
+ * counts. The texts are valid during the call of `each` only. */
+bool store_levers_moved(struct store *store,
+	void (*each)(void *data, const struct store_lever *action), void *data, struct err *err);
+/* The last actions, newest first. */
+bool store_lever_actions(struct store *store, size_t limit,
+	void (*each)(void *data, const struct store_lever *action), void *data, struct err *err);
 
 /* ---- Reading ---- */
 

@@ -17,28 +17,25 @@
 #define TICK_MIN_MS 200
 #define WAIT_MAX_MS (25 * MS_SECOND)
 
-static void look(void *data, const char *storage, struct mapping *ret_mapping, bool *ret_lever,
-	struct nas_facts *ret_facts)
+static void look(void *data, struct inputs *ret)
 {
 	struct sim *sim = data;
 	size_t at;
 
-	*ret_mapping = *sim_mapping(sim, storage);
-	*ret_lever = false;
-	memset(ret_facts, 0, offsetof(struct nas_facts, arrays));
+	ret->mapping = *sim_mapping(sim, ret->request.storage);
 	for (at = 0; at < sim->n_nas; at++) {
 		const struct nas_facts *facts;
 
-		if (strcmp(sim->nas[at].name, ret_mapping->nas) != 0)
+		if (strcmp(sim->nas[at].name, ret->mapping.nas) != 0)
 			continue;
 		facts = watch_facts(sim, at);
-		memcpy(ret_facts, facts,
+		memcpy(&ret->facts, facts,
 			offsetof(struct nas_facts, arrays) +
 				facts->n_arrays * sizeof(facts->arrays[0]));
 		return;
 	}
-	ret_facts->sensor = SENSOR_NEVER;
-	snprintf(ret_facts->name, sizeof(ret_facts->name), "%s", ret_mapping->nas);
+	ret->facts.sensor = SENSOR_NEVER;
+	snprintf(ret->facts.name, sizeof(ret->facts.name), "%s", ret->mapping.nas);
 }
 
 /* As store_overrides(): those in force. */

@@ -31,16 +31,16 @@ static struct told told[LOG_MAX];
 static size_t n_told;
 static int64_t next_decision;
 
-static inline void look(void *data, const char *storage, struct mapping *ret_mapping,
-	bool *ret_lever, struct nas_facts *ret_facts)
+static inline void look(void *data, struct inputs *ret)
 {
+	const char *storage = ret->request.storage;
+
 	(void)data;
-	*ret_lever = false;
 	if (strcmp(storage, "unmapped") == 0)
 		return;
-	snprintf(ret_mapping->nas, sizeof(ret_mapping->nas), "%s",
+	snprintf(ret->mapping.nas, sizeof(ret->mapping.nas), "%s",
 		strcmp(storage, "other") == 0 ? "nas2" : "nas1");
-	*ret_facts = facts;
+	ret->facts = facts;
 }
 
 static inline size_t in_force(void *data, const struct moment *now, struct override *ret)

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: MIT
+/*
+ * The API servers that the gate knows (`pve`, `pbs` in its settings), and calls to them.
+ *
+ * What always holds: nothing blocks; each call has a deadline; one call at a time to each server,
+ * others wait in a short queue; after a failure of the server (not of one call) a pause that
+ * doubles up to 5 min, and after a refused token 15 min, unless a lever has to be put back. The
+ * token is read for each call from its file, under the conditions of a private key's, and wiped.
+ */
+#ifndef RG_GATE_REMOTE_H
+#define RG_GATE_REMOTE_H
+
+#include "base/err.h"
+#include "base/json.h"
+#include "conf/settings.h"
+#include "proxmox/api.h"
+
+struct gate;
+struct remote;
+struct remotes;
+
+bool remotes_open(struct gate *gate, struct remotes **ret, struct err *err);
+/* After a reload: those whose settings are the same go on. */
+void remotes_settings(struct remotes *remotes);
+void remotes_close(struct remotes *remotes);
+
+/* NULL where it is not configured. */
+struct remote *remotes_find(struct remotes *remotes, enum api_kind kind, const char *name);
+const char *remote_name(const struct remote *remote);
+
+/* A success has `body` (valid during the call), a failure `err`. */
+typedef void (*remote_done)(void *data, const char *body, size_t len, const struct err *err);
+
+/* Starts or queues a call; takes over what `call` owns, also on failure. `urgent`: goes first, and
+ * no pause holds it (a lever is put back or set). ERR_BUSY: pausing, or the queue is full. */
+bool remote_call(struct remote *remote, struct api_call *call, bool urgent, const char *what,
+	remote_done done, void *data, struct err *err);
+/* Drops what was started with `data`, without calling `done`. */
+void remote_forget(struct remote *remote, const void *data);
+
+/* How it is: [{"kind","name","ok","text","since_utc_ms"}] for status. NULL without memory. */
+json_t *remotes_show(const struct remotes *remotes);
+
+#endif

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Orders to a NAS: one command over SSH with the second key, whose forced command is
+ * hooks/nas-levers (it takes a validated array and number, and starts a timed undo there).
+ *
+ * As with the probe the work is done by a child, `rebuildgated --order NAME`, so that the daemon
+ * never blocks and a crash is a failure of one order. Parent and child share one socket: the
+ * parent sends one line, the child answers one line; the session is held over many orders and
+ * closed after a minute without one. What the parent owes is as in nas/probe.h: a deadline a
+ * second past the target's, reaping, patience after a refused key.
+ *
+ * The words of an order (hooks/nas-levers is the reference):
+ *   "look ARRAY"                     what stands there now, no change
+ *   "floor ARRAY KIBPS PAGES SPAN"   sync_speed_min in KiB/s ("-" leaves it), stripe_cache_size in
+ *                                    pages ("-" leaves it), undone by the NAS itself after SPAN s
+ *   "free ARRAY"                     both put back as they were before the first "floor"
+ *   "pause ARRAY SPAN"               a check or repair is interrupted (refused for anything else),
+ *                                    resumed by the NAS itself after SPAN s
+ *   "resume ARRAY"                   it goes on from where it was
+ * Each answers "ok KEY=VALUE ..." with what stands there after it: level, disks, memory_kib,
+ * speed_min (KiB/s, with "local" or "system"), speed_min_kind, stripe_cache, operation, paused_at
+ * (sectors), undo_s; or "error SENTENCE".
+ */
+#ifndef RG_NAS_ORDER_H
+#define RG_NAS_ORDER_H
+
+#include "base/err.h"
+#include "base/moment.h"
+#include "md/facts.h"
+#include "nas/target.h"
+
+#define ORDER_LINE_MAX 512
+
+/* The child's life, until `in_fd` ends; as probe_main(). */
+int order_main(const struct nas_target *target, int in_fd, int out_fd);
+
+struct order_state {
+	char array[MD_NAME_MAX];
+	struct opt raid_disks;
+	struct opt memory_kib;    /* of the NAS */
+	struct opt speed_min_kib; /* in force */
+	bool speed_min_local;     /* set on the array, not the system's */
+	struct opt stripe_cache;  /* pages; unknown: this level has none */
+	char operation[24];       /* sync_action */
+	struct opt paused_at;     /* sectors, while we interrupted a check */
+	struct opt undo_s;        /* until the NAS undoes it by itself */
+};
+
+/* Writes an order as its line (with the newline). ERR_INVALID for an array that is none or a number
+ * out of range (KiB/s 1..10^7, pages 17..32768, span 10..7200 s). Pure. */
+bool order_look(const char *array, char ret[ORDER_LINE_MAX], struct err *err);
+bool order_floor(const char *array, struct opt kib_s, struct opt pages, int64_t span_s,
+	char ret[ORDER_LINE_MAX], struct err *err);
+bool order_free(const char *array, char ret[ORDER_LINE_MAX], struct err *err);
+bool order_pause(const char *array, int64_t span_s, char ret[ORDER_LINE_MAX], struct err *err);
+bool order_resume(const char *array, char ret[ORDER_LINE_MAX], struct err *err);
+
+/* An answer line. ERR_DENIED with the NAS's sentence for "error ..."; ERR_PROTOCOL for another
+ * text. Pure. */
+bool order_answer(const char *line, struct order_state *ret, struct err *err);
+
+/* The greatest stripe_cache_size that takes no more than `share_ppm` of the NAS's memory: pages x 4
+ * KiB x disks (drivers/md/raid5.c). 0 where even the shipped 256 would not fit. Pure. */
+int64_t order_stripe_pages(int64_t memory_kib, int64_t disks, int64_t share_ppm);
+
+#endif
