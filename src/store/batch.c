@@ -81,8 +81,9 @@ static const struct op_kind kinds[] = {
 		 " time_utc_ms = excluded.time_utc_ms, data = excluded.data",
 			NULL}},
 	{"lever",
-		{"INSERT INTO lever_actions(time_utc_ms, ticket, lever, target, before, after)"
-		 "VALUES(:time_utc_ms, :ticket, :lever, :target, :before, :after)",
+		{"INSERT INTO lever_actions(time_utc_ms, ticket, lever, target, before, after,"
+		 " why, put_back) VALUES(:time_utc_ms, :ticket, :lever, :target, :before,"
+		 " :after, :why, coalesce(:put_back, 0))",
 			NULL}},
 };
 #define KINDS (sizeof(kinds) / sizeof(kinds[0]))

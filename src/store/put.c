@@ -257,5 +257,7 @@ void store_add_lever(struct store *store, const struct store_lever *action)
 			json_put_text(op, "lever", action->lever) &&
 			json_put_text(op, "target", action->target) &&
 			json_put_text(op, "before", action->before) &&
-			json_put_text(op, "after", action->after));
+			json_put_text(op, "after", action->after) &&
+			json_put_text(op, "why", action->why) &&
+			json_put_int(op, "put_back", action->put_back));
 }

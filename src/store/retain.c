@@ -189,7 +189,7 @@ static bool one_step(struct store *store, int64_t before_utc_ms, int64_t now_utc
 {
 	int64_t closed = 0;
 	struct span span;
-	size_t n = 0, readings = 0;
+	size_t n = 0, readings = 0, levers = 0;
 
 	*ret_more = true;
 	if (!db_int(store->db, "SELECT max(last_id) FROM segments", 0, &closed, err) ||
@@ -208,9 +208,15 @@ static bool one_step(struct store *store, int64_t before_utc_ms, int64_t now_utc
 		!delete_rows(store,
 			"DELETE FROM readings WHERE id IN"
 			" (SELECT id FROM readings WHERE time_utc_ms < ? LIMIT ?)",
-			before_utc_ms, max_rows, &readings, err))
+			before_utc_ms, max_rows, &readings, err) ||
+		!delete_rows(store, /* but the last of each: it says where the lever stands */
+			"DELETE FROM lever_actions WHERE id IN"
+			" (SELECT id FROM lever_actions AS old WHERE time_utc_ms < ? AND EXISTS"
+			"  (SELECT 1 FROM lever_actions AS newer WHERE newer.lever = old.lever"
+			"   AND newer.target = old.target AND newer.id > old.id) LIMIT ?)",
+			before_utc_ms, max_rows, &levers, err))
 		return false;
-	*ret_more = n || readings;
+	*ret_more = n || readings || levers;
 	return true;
 }
 

@@ -196,13 +196,29 @@ static const char step_1_jobs[] =
 	"  strftime('%Y-%m-%d %H:%M:%S', ended_utc_ms / 1000, 'unixepoch') AS ended_utc"
 	"  FROM tickets WHERE held_ms > 0 OR state = 'held' ORDER BY id;";
 
-const char *const schema_steps[] = {step_1_record, step_1_jobs};
+/* Which levers stand where they should not can be told from their last actions. */
+static const char step_2_levers[] =
+	"ALTER TABLE lever_actions ADD COLUMN why TEXT;"
+	"ALTER TABLE lever_actions ADD COLUMN put_back INTEGER NOT NULL DEFAULT 0"
+	"  CHECK(put_back IN (0, 1));"
+	"CREATE INDEX lever_actions_target ON lever_actions(lever, target, id);"
+	"CREATE INDEX lever_actions_time ON lever_actions(time_utc_ms);"
+	"CREATE TRIGGER lever_actions_no_update BEFORE UPDATE ON lever_actions BEGIN"
+	"  SELECT RAISE(ABORT, 'what was done to a lever is never changed');"
+	"END;"
+	"CREATE VIEW lever_log AS SELECT id,"
+	"  strftime('%Y-%m-%d %H:%M:%S', time_utc_ms / 1000, 'unixepoch') AS time_utc,"
+	"  lever, target, before, after, put_back, 'T' || ticket AS ticket, why"
+	"  FROM lever_actions ORDER BY id;";
+
+const char *const schema_steps[] = {step_1_record, step_1_jobs, step_2_levers};
 const size_t schema_n_steps = sizeof(schema_steps) / sizeof(schema_steps[0]);
 
 const char *const schema_triggers[] = {"decisions_follow", "decisions_no_update",
 	"decisions_no_delete", "segments_follow", "segments_no_update", "segments_no_delete",
 	"policies_no_update", "policies_no_delete", "ticket_events_no_update",
-	"ticket_events_no_delete", "overrides_only_cancel", "overrides_no_delete", NULL};
+	"ticket_events_no_delete", "overrides_only_cancel", "overrides_no_delete",
+	"lever_actions_no_update", NULL};
 
 bool schema_check(sqlite3 *db, const char *path, size_t n, int64_t *ret_version, struct err *err)
 {
