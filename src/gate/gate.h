@@ -27,6 +27,7 @@ struct sd_event;
 struct sd_event_source;
 struct ages;
 struct desk;
+struct floor_levers;
 struct levers;
 struct notify;
 struct pbs_levers;
@@ -63,6 +64,7 @@ struct gate {
 	struct tasks *tasks;
 	struct ages *ages;
 	struct levers *levers;
+	struct floor_levers *floors; /* the levers' own; NULL while not open */
 	size_t n_watches;
 	struct watch *watches[SETTINGS_MAX_NAS];
 	struct sd_event_source *signals[4];
