@@ -108,6 +108,7 @@ int cli_ask_and_show(const struct cli_verb *verb, const struct out *out, const c
 
 int cli_check(const struct cli_verb *verb, int argc, char **argv);
 int cli_explain(const struct cli_verb *verb, int argc, char **argv);
+int cli_levers(const struct cli_verb *verb, int argc, char **argv);
 int cli_log(const struct cli_verb *verb, int argc, char **argv);
 int cli_log_stats(const struct cli_verb *verb, int argc, char **argv);
 int cli_log_verify(const struct cli_verb *verb, int argc, char **argv);

@@ -43,6 +43,11 @@ void show_scope(const json_t *override, struct buf *buf);
 
 /* Table of tickets, of overrides. */
 void show_tickets(const struct out *out, const json_t *list, const char *indent, struct buf *buf);
+/* What is steered and by which levers, what else runs, which servers cannot be asked; `all`: levers
+ * that are free as well. False where there is nothing to show. */
+bool show_levers(
+	const struct out *out, const json_t *answer, const char *indent, bool all, struct buf *buf);
+void show_lever_actions(const struct out *out, const json_t *list, struct buf *buf);
 void show_overrides(const struct out *out, const json_t *list, const char *indent, struct buf *buf);
 
 #endif

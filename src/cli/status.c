@@ -93,6 +93,15 @@ static void gate_text(const struct out *out, const json_t *gate, struct buf *buf
 			out_text_of(notices, "text"));
 }
 
+static void throttle_text(const struct out *out, const json_t *status, struct buf *buf)
+{
+	struct buf part = {0};
+
+	if (show_levers(out, status, "", false, &part))
+		buf_addf(buf, "\n%s", buf_str(&part));
+	buf_release(&part);
+}
+
 static void status_text(const struct out *out, const json_t *status, struct buf *buf)
 {
 	const json_t *list = out_list_of(status, "nas");
@@ -116,6 +125,7 @@ static void status_text(const struct out *out, const json_t *status, struct buf 
 	buf_adds(buf, " held or running\n");
 	if (json_array_size(list))
 		show_tickets(out, list, "  ", buf);
+	throttle_text(out, status, buf);
 	list = out_list_of(status, "overrides");
 	if (json_array_size(list)) {
 		buf_addc(buf, '\n');

@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: MIT
+/* What is steered, by which levers, and what else runs, as status and `levers` show it. */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/units.h"
+#include "cli/cli.h"
+#include "cli/show.h"
+
+/* "limit 6.0 MB/s", "rest". */
+static const char *path_text(const json_t *object, char *text)
+{
+	const char *path = out_text_of(object, "path");
+	char rate[UNITS_TEXT_MAX];
+
+	if (strcmp(path, "limit") != 0)
+		return path;
+	snprintf(text, 2 * UNITS_TEXT_MAX, "limit %s", out_rate(out_int_of(object, "rate"), rate));
+	return text;
+}
+
+/* Each array that backups are slowed on: what it keeps, what they get, and why. */
+static void arrays_text(
+	const struct out *out, const json_t *list, const char *indent, struct buf *buf)
+{
+	static const char *const names[] = {
+		"ARRAY", "JOBS", "PATH", "WAY", "KEPT", "PROTECTED", "BACKUPS MOVE"};
+	char text[2 * UNITS_TEXT_MAX];
+	struct table table;
+	size_t i;
+
+	if (!json_array_size(list))
+		return;
+	table_start(&table, CLI_COUNT(names), names);
+	for (i = 0; i < json_array_size(list); i++) {
+		const json_t *array = json_array_get(list, i);
+
+		snprintf(text, sizeof(text), "%.40s/%.40s", out_text_of(array, "nas"),
+			out_text_of(array, "array"));
+		table_cell(&table, text);
+		snprintf(text, sizeof(text), "%lld", (long long)out_int_of(array, "jobs").v);
+		table_cell(&table, text);
+		table_cell(&table, path_text(array, text));
+		table_cell(&table, out_text_of(array, "way"));
+		table_cell(&table, out_percent(out_int_of(array, "share_ppm"), text));
+		table_cell(&table, out_percent(out_int_of(array, "protect_ppm"), text));
+		table_cell(&table, out_rate(out_int_of(array, "pace"), text));
+		table_note(&table, out_text_of(array, "text"));
+	}
+	table_print(out, &table, indent, buf);
+}
+
+static void touches(const json_t *lever, struct table *table)
+{
+	const json_t *list = out_list_of(lever, "touches");
+	struct buf line = {0};
+	size_t i;
+
+	for (i = 0; i < json_array_size(list); i++)
+		buf_addf(&line, "%s%s",
+			i ? ", " : "slows too: ", json_string_value(json_array_get(list, i)));
+	table_note(table, buf_str(&line));
+	buf_release(&line);
+}
+
+static void levers_rows(
+	const struct out *out, const json_t *list, const char *indent, struct buf *buf)
+{
+	static const char *const names[] = {"LEVER", "ON", "STANDS", "SINCE", "EXPIRES"};
+	char text[2 * UNITS_TEXT_MAX];
+	struct table table;
+	size_t i;
+
+	if (!json_array_size(list))
+		return;
+	table_start(&table, CLI_COUNT(names), names);
+	for (i = 0; i < json_array_size(list); i++) {
+		const json_t *lever = json_array_get(list, i);
+		bool set = json_is_true(json_object_get(lever, "set"));
+
+		table_cell(&table, out_text_of(lever, "lever"));
+		table_cell(&table, out_text_of(lever, "target"));
+		table_cell(&table, set ? path_text(lever, text) : "free");
+		table_cell(
+			&table, set ? out_when(out, out_int_of(lever, "since_utc_ms"), text) : "");
+		table_cell(
+			&table, set ? out_when(out, out_int_of(lever, "until_utc_ms"), text) : "");
+		table_note(&table, out_text_of(lever, "trouble"));
+		if (*out_text_of(lever, "hidden_by")) {
+			snprintf(text, sizeof(text), "the rule '%.60s' hides it",
+				out_text_of(lever, "hidden_by"));
+			table_note(&table, text);
+		}
+		touches(lever, &table);
+	}
+	table_print(out, &table, indent, buf);
+}
+
+static void tasks_rows(
+	const struct out *out, const json_t *list, const char *indent, struct buf *buf)
+{
+	static const char *const names[] = {"TASK", "ON", "STORAGE", "NAS", "TICKET", "SINCE"};
+	char text[UNITS_TEXT_MAX];
+	struct table table;
+	size_t i;
+
+	if (!json_array_size(list))
+		return;
+	table_start(&table, CLI_COUNT(names), names);
+	for (i = 0; i < json_array_size(list); i++) {
+		const json_t *task = json_array_get(list, i);
+		struct opt ticket = out_int_of(task, "ticket");
+
+		table_cell(&table, out_text_of(task, "kind"));
+		table_cell(&table,
+			*out_text_of(task, "node") ? out_text_of(task, "node")
+						   : out_text_of(task, "server"));
+		table_cell(&table, out_text_of(task, "storage"));
+		table_cell(&table, out_text_of(task, "nas"));
+		snprintf(text, sizeof(text), "T%lld", (long long)ticket.v);
+		table_cell(&table, ticket.known && ticket.v ? text : "");
+		table_cell(&table, out_when(out, out_int_of(task, "since_utc_ms"), text));
+		if (json_is_true(json_object_get(task, "stopped")))
+			table_note(&table, "stopped; runs again when the rebuild is done");
+	}
+	table_print(out, &table, indent, buf);
+}
+
+/* A server that cannot be asked is worth a line; one that can is not. */
+static void servers_text(
+	const struct out *out, const json_t *list, const char *indent, struct buf *buf)
+{
+	char when[UNITS_TEXT_MAX];
+	size_t i;
+
+	for (i = 0; i < json_array_size(list); i++) {
+		const json_t *server = json_array_get(list, i);
+
+		if (json_is_true(json_object_get(server, "ok")) || !*out_text_of(server, "text"))
+			continue;
+		buf_addf(buf, "%s%s %s, since %s: %s\n", indent,
+			strcmp(out_text_of(server, "kind"), "pbs") == 0 ? "backup server"
+									: "cluster",
+			out_text_of(server, "name"),
+			out_until(out, out_int_of(server, "since_utc_ms"), when),
+			out_text_of(server, "text"));
+	}
+}
+
+bool show_levers(
+	const struct out *out, const json_t *answer, const char *indent, bool all, struct buf *buf)
+{
+	const json_t *list = out_list_of(answer, "levers");
+	struct opt frozen = out_int_of(answer, "frozen_until_utc_ms");
+	size_t before = buf->len, i;
+	json_t *moved = json_array();
+	char when[UNITS_TEXT_MAX];
+
+	arrays_text(out, out_list_of(answer, "arrays"), indent, buf);
+	for (i = 0; moved && i < json_array_size(list); i++) {
+		json_t *lever = json_array_get(list, i);
+
+		if (all || json_is_true(json_object_get(lever, "set")) ||
+			*out_text_of(lever, "trouble"))
+			json_array_append(moved, lever);
+	}
+	levers_rows(out, moved, indent, buf);
+	json_decref(moved);
+	tasks_rows(out, out_list_of(answer, "tasks"), indent, buf);
+	servers_text(out, out_list_of(answer, "servers"), indent, buf);
+	if (frozen.known && frozen.v > out->now_utc_ms)
+		buf_addf(buf, "%sno lever is moved before %s\n", indent,
+			out_until(out, frozen, when));
+	return buf->len > before;
+}
+
+void show_lever_actions(const struct out *out, const json_t *list, struct buf *buf)
+{
+	static const char *const names[] = {"TIME", "LEVER", "ON", "BEFORE", "AFTER", "TICKET"};
+	char text[UNITS_TEXT_MAX];
+	struct table table;
+	size_t i;
+
+	table_start(&table, CLI_COUNT(names), names);
+	for (i = 0; i < json_array_size(list); i++) {
+		const json_t *action = json_array_get(list, i);
+		struct opt ticket = out_int_of(action, "ticket");
+
+		table_cell(&table, out_when(out, out_int_of(action, "time_utc_ms"), text));
+		table_cell(&table, out_text_of(action, "lever"));
+		table_cell(&table, out_text_of(action, "target"));
+		table_cell(&table, out_text_of(action, "before"));
+		table_cell(&table,
+			json_is_true(json_object_get(action, "put_back"))
+				? "put back"
+				: out_text_of(action, "after"));
+		snprintf(text, sizeof(text), "T%lld", (long long)ticket.v);
+		table_cell(&table, ticket.known && ticket.v ? text : "");
+		table_note(&table, out_text_of(action, "why"));
+	}
+	table_print(out, &table, "", buf);
+}
