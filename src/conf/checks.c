@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: MIT
 #include "conf/checks.h"
 
+#include <arpa/inet.h>
 #include <string.h>
+
+#include "base/units.h"
 
 static bool letter_or_digit(char c)
 {
@@ -114,6 +117,61 @@ bool check_smtp(const char *text, struct err *err)
 		err_set(err, ERR_INVALID,
 			"'%.60s' is not an address such as \"smtp://HOST:25\" or "
 			"\"smtps://HOST\"; the login has settings of its own",
+			text);
+}
+
+/* The host's part of "HOST:PORT" with a good port, or 0. */
+static size_t host_before_port(const char *text)
+{
+	const char *colon = strrchr(text, ':');
+	uint64_t port = 0;
+
+	if (!colon || !u64_parse(colon + 1, 1, 65535, &port, NULL))
+		return 0;
+	return (size_t)(colon - text);
+}
+
+bool check_api(const char *text, struct err *err)
+{
+	const char *rest = after(text, "https://");
+	size_t len = rest ? host_before_port(rest) : 0;
+	char host[256] = "", address[16];
+	bool good = false;
+
+	if (len && len < sizeof(host)) {
+		memcpy(host, rest, len);
+		if (host[0] == '[' && host[len - 1] == ']') {
+			host[len - 1] = '\0';
+			good = inet_pton(AF_INET6, host + 1, address) == 1;
+		} else {
+			good = made_of(host, "-_.");
+		}
+	}
+	return good ||
+		err_set(err, ERR_INVALID,
+			"'%.60s' is not \"https://HOST:PORT\" with nothing after it; the usual "
+			"ports "
+			"are 8006 (Proxmox VE) and 8007 (Proxmox Backup Server)",
+			text);
+}
+
+bool check_network(const char *text, struct err *err)
+{
+	size_t len = strcspn(text, "/");
+	char host[64] = "", address[16];
+	uint64_t bits = 0;
+	bool good = false;
+
+	if (text[len] && len < sizeof(host)) {
+		memcpy(host, text, len);
+		if (inet_pton(AF_INET, host, address) == 1)
+			good = u64_parse(text + len + 1, 0, 32, &bits, NULL);
+		else if (inet_pton(AF_INET6, host, address) == 1)
+			good = u64_parse(text + len + 1, 0, 128, &bits, NULL);
+	}
+	return good ||
+		err_set(err, ERR_INVALID,
+			"'%.60s' is not a network such as \"192.0.2.0/24\" or \"2001:db8::/64\"",
 			text);
 }
 

@@ -112,6 +112,32 @@ static bool set_word(const struct schema_key *key, void *base, const char *text,
 	return false;
 }
 
+/* "credential:NAME", as nas/key_file.h takes it. */
+static bool is_credential(const char *text, size_t len)
+{
+	static const char scheme[] = "credential:";
+	size_t before = sizeof(scheme) - 1;
+	const char *p;
+
+	if (len <= before || memcmp(text, scheme, before) != 0 || text[before] == '.')
+		return false;
+	for (p = text + before; *p; p++) {
+		bool plain = (*p >= 'a' && *p <= 'z') || (*p >= 'A' && *p <= 'Z') ||
+			(*p >= '0' && *p <= '9') || strchr("-_.", *p);
+
+		if (!plain)
+			return false;
+	}
+	return true;
+}
+
+static bool copy_text(const struct schema_key *key, void *base, const char *text, size_t len)
+{
+	memset(field_of(key, base), 0, key->size);
+	memcpy(field_of(key, base), text, len);
+	return true;
+}
+
 static bool set_text(const struct schema_key *key, void *base, const char *text, struct err *err)
 {
 	size_t len = strlen(text);
@@ -121,15 +147,15 @@ static bool set_text(const struct schema_key *key, void *base, const char *text,
 	if (len >= key->size)
 		return err_set(
 			err, ERR_INVALID, "%s is longer than %zu bytes", key->name, key->size - 1);
+	if (key->secret && is_credential(text, len))
+		return copy_text(key, base, text, len);
 	if (key->type == SCHEMA_PATH && len && text[0] != '/')
 		return err_set(err, ERR_INVALID,
-			"%s is a path from the root, beginning with '/', not \"%.60s\"", key->name,
-			text);
+			"%s is a path from the root, beginning with '/'%s, not \"%.60s\"",
+			key->name, key->secret ? ", or \"credential:NAME\"" : "", text);
 	if (key->check && len && !key->check(text, err))
 		return err_prefix(err, "%s", key->name);
-	memset(field_of(key, base), 0, key->size);
-	memcpy(field_of(key, base), text, len);
-	return true;
+	return copy_text(key, base, text, len);
 }
 
 static bool set_from_text(

@@ -56,7 +56,8 @@ struct schema_key {
 	const char *help;
 	bool (*check)(const char *text, struct err *err); /* TEXT: may be NULL */
 	bool opt;                                         /* SPAN: the field is a struct opt */
-	unsigned int flags;                               /* the owner's */
+	bool secret;        /* PATH: "credential:NAME", a systemd credential, is taken as well */
+	unsigned int flags; /* the owner's */
 };
 
 struct schema {

@@ -151,6 +151,8 @@ static void document_value(const struct schema_key *key, struct buf *ret)
 		return;
 	}
 	buf_adds(ret, names[key->type]);
+	if (key->secret)
+		buf_adds(ret, ", credential:NAME");
 	if (key->type == SCHEMA_SPAN || key->type == SCHEMA_RATE || key->type == SCHEMA_SIZE ||
 		key->type == SCHEMA_PERCENT || key->type == SCHEMA_COUNT)
 		buf_addf(ret, ", %s to %s", schema_number_print(key->type, key->min, min),

@@ -124,6 +124,7 @@ bool settings_load(const char *file, struct settings **ret, struct conf_errors *
 	read_dropins(set, file, errors);
 	if (conf_errors_none(errors)) {
 		check_storages(set, file, errors);
+		settings_storage_servers(set, file, errors);
 		check_spans(set, file, errors);
 	}
 	conf_errors_sort(errors);
@@ -151,15 +152,46 @@ const struct nas_settings *settings_nas(const struct settings *settings, const c
 	return NULL;
 }
 
-void settings_mapping(const struct settings *settings, const char *storage, struct mapping *ret)
+const struct storage_settings *settings_storage(const struct settings *settings, const char *name)
 {
 	size_t i;
 
-	memset(ret, 0, sizeof(*ret));
 	for (i = 0; i < settings->n_storages; i++) {
-		if (strcmp(settings->storages[i].name, storage) == 0)
-			*ret = settings->storages[i].mapping;
+		if (strcmp(settings->storages[i].name, name) == 0)
+			return &settings->storages[i];
 	}
+	return NULL;
+}
+
+const struct pbs_settings *settings_pbs(const struct settings *settings, const char *name)
+{
+	size_t i;
+
+	for (i = 0; i < settings->n_pbs; i++) {
+		if (strcmp(settings->pbs[i].api.name, name) == 0)
+			return &settings->pbs[i];
+	}
+	return NULL;
+}
+
+const struct pve_settings *settings_pve(const struct settings *settings, const char *name)
+{
+	size_t i;
+
+	for (i = 0; i < settings->n_pve; i++) {
+		if (strcmp(settings->pve[i].api.name, name) == 0)
+			return &settings->pve[i];
+	}
+	return NULL;
+}
+
+void settings_mapping(const struct settings *settings, const char *storage, struct mapping *ret)
+{
+	const struct storage_settings *found = settings_storage(settings, storage);
+
+	memset(ret, 0, sizeof(*ret));
+	if (found)
+		*ret = found->mapping;
 }
 
 const char *settings_vendor_word(enum settings_vendor vendor)

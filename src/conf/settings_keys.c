@@ -144,8 +144,25 @@ static const struct schema_key daemon_keys[] = {
 		.max = MS_DAY,
 		.shipped = "90s",
 		.help = "a held job that has not asked for so long is taken as gone"},
+	{.name = "task_poll",
+		.type = SCHEMA_SPAN,
+		AT(settings, task_poll_ms),
+		.min = 2 * MS_SECOND,
+		.max = MS_HOUR,
+		.shipped = "10s",
+		.help = "the time between two looks at a server's running tasks while anything "
+			"goes on; else a minute"},
+	{.name = "age_poll",
+		.type = SCHEMA_SPAN,
+		AT(settings, age_poll_ms),
+		.min = 10 * MS_MINUTE,
+		.max = 30 * MS_DAY,
+		.shipped = "6h",
+		.help = "the time between two looks at a storage's backups, which read its mount"},
 	{.name = "nas", .type = SCHEMA_OTHER},
 	{.name = "storages", .type = SCHEMA_OTHER},
+	{.name = "pve", .type = SCHEMA_OTHER},
+	{.name = "pbs", .type = SCHEMA_OTHER},
 	{.name = "notify", .type = SCHEMA_OTHER},
 };
 const struct schema keys_daemon = {"The daemon", daemon_keys, COUNT(daemon_keys)};
@@ -188,6 +205,7 @@ static const struct schema_key nas_keys[] = {
 		TEXT_AT(nas_settings, key_file),
 		.min = 1,
 		.shipped = "/etc/rebuildgate/id_ed25519",
+		.secret = true,
 		.check = check_plain_path,
 		.help = "the private key; nobody else may read it"},
 	{.name = "known_hosts",
@@ -209,6 +227,7 @@ static const struct schema_key nas_keys[] = {
 		.shipped = "",
 		.help = "with local: the folder that /proc and /sys are below"},
 	{.name = "roles", .type = SCHEMA_OTHER},
+	{.name = "levers", .type = SCHEMA_OTHER},
 };
 const struct schema keys_nas = {"A NAS: `nas = ( { ... } )`", nas_keys, COUNT(nas_keys)};
 
@@ -228,6 +247,48 @@ static const struct schema_key role_keys[] = {
 const struct schema keys_role = {
 	"An array's role: `roles = ( { ... } )` in a NAS", role_keys, COUNT(role_keys)};
 
+static const struct schema_key lever_keys[] = {
+	{.name = "user",
+		.type = SCHEMA_TEXT,
+		TEXT_AT(nas_lever_settings, user),
+		.min = 1,
+		.shipped = "root",
+		.check = check_account,
+		.help = "who may change them there"},
+	{.name = "key_file",
+		.type = SCHEMA_PATH,
+		TEXT_AT(nas_lever_settings, key_file),
+		.min = 1,
+		.shipped = "/etc/rebuildgate/id_ed25519_levers",
+		.secret = true,
+		.check = check_plain_path,
+		.help = "a second private key, whose forced command on the NAS is nas-levers"},
+	{.name = "floor",
+		.type = SCHEMA_BOOL,
+		AT(nas_lever_settings, floor),
+		.shipped = "true",
+		.help = "sync_speed_min of a rebuilding array may be raised"},
+	{.name = "stripe_cache",
+		.type = SCHEMA_BOOL,
+		AT(nas_lever_settings, stripe_cache),
+		.shipped = "false",
+		.help = "stripe_cache_size of RAID 4, 5 and 6 as well"},
+	{.name = "stripe_memory",
+		.type = SCHEMA_PERCENT,
+		AT(nas_lever_settings, stripe_memory_ppm),
+		.min = 10000,
+		.max = 500000,
+		.shipped = "10%",
+		.help = "the share of the NAS's memory that it may take"},
+	{.name = "pause_check",
+		.type = SCHEMA_BOOL,
+		AT(nas_lever_settings, pause_check),
+		.shipped = "false",
+		.help = "a check or repair gives way to backups, and goes on afterwards"},
+};
+const struct schema keys_levers = {"What may be moved on a NAS itself: `levers = { ... }` in a NAS",
+	lever_keys, COUNT(lever_keys)};
+
 static const struct schema_key storage_keys[] = {
 	{.name = "name",
 		.type = SCHEMA_TEXT,
@@ -243,9 +304,79 @@ static const struct schema_key storage_keys[] = {
 		.check = check_label,
 		.help = "the NAS that it writes to"},
 	{.name = "arrays", .type = SCHEMA_OTHER},
+	{.name = "pbs",
+		.type = SCHEMA_TEXT,
+		TEXT_AT(storage_settings, pbs),
+		.shipped = "",
+		.check = check_label,
+		.help = "the backup server (of `pbs`) whose datastore it is"},
+	{.name = "datastore",
+		.type = SCHEMA_TEXT,
+		TEXT_AT(storage_settings, datastore),
+		.shipped = "",
+		.check = check_label,
+		.help = "its name there; none: that of the storage"},
+	{.name = "pve",
+		.type = SCHEMA_TEXT,
+		TEXT_AT(storage_settings, pve),
+		.shipped = "",
+		.check = check_label,
+		.help = "the cluster (of `pve`) that has it; none: the only one"},
 };
 const struct schema keys_storage = {
 	"A storage: `storages = ( { ... } )`", storage_keys, COUNT(storage_keys)};
+
+static const struct schema_key api_keys[] = {
+	{.name = "name",
+		.type = SCHEMA_TEXT,
+		TEXT_AT(api_settings, name),
+		.min = 1,
+		.check = check_label,
+		.help = "what it is called here; unique"},
+	{.name = "url",
+		.type = SCHEMA_TEXT,
+		TEXT_AT(api_settings, url),
+		.min = 1,
+		.check = check_api,
+		.help = "where its API is, https://HOST:PORT"},
+	{.name = "token_file",
+		.type = SCHEMA_PATH,
+		TEXT_AT(api_settings, token_file),
+		.min = 1,
+		.secret = true,
+		.help = "the file with its API token, one line USER@REALM!ID=SECRET; nobody else "
+			"may read it"},
+	{.name = "fingerprints", .type = SCHEMA_OTHER},
+	{.name = "ca_file",
+		.type = SCHEMA_PATH,
+		TEXT_AT(api_settings, ca_file),
+		.shipped = "",
+		.help = "who signed its certificate; none: the system's authorities, unless "
+			"`fingerprints` are given"},
+};
+const struct schema keys_api = {
+	"A server's API: in each entry of `pve` and `pbs`", api_keys, COUNT(api_keys)};
+
+static const struct schema_key pve_keys[] = {
+	{.name = "stop_jobs",
+		.type = SCHEMA_BOOL,
+		AT(pve_settings, stop_jobs),
+		.shipped = "false",
+		.help = "jobs that already write may be stopped where a rule says so"},
+};
+const struct schema keys_pve = {
+	"Proxmox VE: `pve = ( { ... } )`, one for each cluster", pve_keys, COUNT(pve_keys)};
+
+static const struct schema_key pbs_keys[] = {
+	{.name = "throttle",
+		.type = SCHEMA_BOOL,
+		AT(pbs_settings, throttle),
+		.shipped = "true",
+		.help = "a traffic-control rule of ours may be made there"},
+	{.name = "networks", .type = SCHEMA_OTHER},
+};
+const struct schema keys_pbs = {
+	"Proxmox Backup Server: `pbs = ( { ... } )`", pbs_keys, COUNT(pbs_keys)};
 
 static const struct schema_key notify_keys[] = {
 	{.name = "repeat",
@@ -301,6 +432,7 @@ static const struct schema_key smtp_keys[] = {
 		.type = SCHEMA_PATH,
 		TEXT_AT(smtp_settings, password_file),
 		.shipped = "",
+		.secret = true,
 		.help = "the file with its password; nobody else may read it"},
 	{.name = "events", .type = SCHEMA_OTHER},
 };
@@ -310,7 +442,8 @@ const struct schema keys_smtp = {
 void keys_daemon_document(struct buf *ret)
 {
 	static const struct schema *const all[] = {&keys_daemon, &keys_nas, &keys_role,
-		&keys_storage, &keys_notify, &keys_webhook, &keys_smtp};
+		&keys_levers, &keys_storage, &keys_api, &keys_pve, &keys_pbs, &keys_notify,
+		&keys_webhook, &keys_smtp};
 	size_t i;
 
 	for (i = 0; i < COUNT(all); i++) {

@@ -36,9 +36,7 @@ const char *notify_event_word(enum notify_event event)
 	return NULL;
 }
 
-/* How many groups `name` lists; 0 with an error where it is no list of groups, or where `have` and
- * they are more than `max`. */
-static size_t count_groups(struct node list, size_t have, size_t max, struct conf_errors *errors)
+size_t settings_groups(struct node list, size_t have, size_t max, struct conf_errors *errors)
 {
 	size_t n = node_count(list), i;
 
@@ -64,7 +62,7 @@ static size_t count_groups(struct node list, size_t have, size_t max, struct con
 	return n;
 }
 
-static bool read_group(const struct schema *schema, void *base, struct node group, const char *what,
+bool settings_group(const struct schema *schema, void *base, struct node group, const char *what,
 	struct conf_errors *errors)
 {
 	struct schema_part part = {schema, base, 0};
@@ -75,12 +73,13 @@ static bool read_group(const struct schema *schema, void *base, struct node grou
 
 static void read_roles(struct nas_settings *nas, struct node list, struct conf_errors *errors)
 {
-	size_t n = count_groups(list, 0, SETTINGS_MAX_ROLES, errors), i, k;
+	size_t n = settings_groups(list, 0, SETTINGS_MAX_ROLES, errors), i, k;
 
 	for (i = 0; i < n; i++) {
 		struct role_settings *role = &nas->roles[i];
 
-		if (!read_group(&keys_role, role, node_at(list, i), "an entry of 'roles'", errors))
+		if (!settings_group(
+			    &keys_role, role, node_at(list, i), "an entry of 'roles'", errors))
 			continue;
 		for (k = 0; k < i; k++) {
 			if (strcmp(nas->roles[k].array, role->array) == 0)
@@ -114,16 +113,17 @@ static void check_via(const struct nas_settings *nas, struct node group, struct 
 
 static void read_nas(struct settings *set, struct node list, struct conf_errors *errors)
 {
-	size_t n = count_groups(list, set->n_nas, SETTINGS_MAX_NAS, errors), i;
+	size_t n = settings_groups(list, set->n_nas, SETTINGS_MAX_NAS, errors), i;
 
 	for (i = 0; i < n; i++) {
 		struct nas_settings *nas = &set->nas[set->n_nas];
 		struct node group = node_at(list, i);
 
 		memset(nas, 0, sizeof(*nas));
-		if (read_group(&keys_nas, nas, group, "a NAS", errors))
+		if (settings_group(&keys_nas, nas, group, "a NAS", errors))
 			check_via(nas, group, errors);
 		read_roles(nas, node_member(group, "roles"), errors);
+		settings_levers(nas, node_member(group, "levers"), errors);
 		if (nas->name[0] && settings_nas(set, nas->name))
 			node_error(node_member(group, "name"), errors,
 				"a NAS called '%s' is configured already; names are unique",
@@ -155,15 +155,19 @@ static void read_arrays(struct mapping *mapping, struct node group, struct conf_
 
 static void read_storages(struct settings *set, struct node list, struct conf_errors *errors)
 {
-	size_t n = count_groups(list, set->n_storages, SETTINGS_MAX_STORAGES, errors), i, k;
+	size_t n = settings_groups(list, set->n_storages, SETTINGS_MAX_STORAGES, errors), i, k;
 
 	for (i = 0; i < n; i++) {
 		struct storage_settings *storage = &set->storages[set->n_storages];
 		struct node group = node_at(list, i);
 
 		memset(storage, 0, sizeof(*storage));
-		read_group(&keys_storage, storage, group, "a storage", errors);
+		settings_group(&keys_storage, storage, group, "a storage", errors);
 		read_arrays(&storage->mapping, group, errors);
+		if (storage->datastore[0] && !storage->pbs[0])
+			node_error(node_member(group, "datastore"), errors,
+				"'datastore' has an effect together with 'pbs' only, the backup "
+				"server that it is on");
 		for (k = 0; k < set->n_storages && storage->name[0]; k++) {
 			if (strcmp(set->storages[k].name, storage->name) == 0)
 				node_error(node_member(group, "name"), errors,
@@ -218,13 +222,13 @@ static unsigned int read_events(struct node group, struct conf_errors *errors)
 static void read_webhooks(
 	struct notify_settings *notify, struct node list, struct conf_errors *errors)
 {
-	size_t n = count_groups(list, notify->n_webhooks, SETTINGS_MAX_WEBHOOKS, errors), i;
+	size_t n = settings_groups(list, notify->n_webhooks, SETTINGS_MAX_WEBHOOKS, errors), i;
 
 	for (i = 0; i < n; i++) {
 		struct webhook_settings *hook = &notify->webhooks[notify->n_webhooks++];
 
 		memset(hook, 0, sizeof(*hook));
-		read_group(&keys_webhook, hook, node_at(list, i), "a webhook", errors);
+		settings_group(&keys_webhook, hook, node_at(list, i), "a webhook", errors);
 		hook->events = read_events(node_at(list, i), errors);
 	}
 }
@@ -251,14 +255,14 @@ static void read_to(struct smtp_settings *smtp, struct node group, struct conf_e
 
 static void read_smtp(struct notify_settings *notify, struct node list, struct conf_errors *errors)
 {
-	size_t n = count_groups(list, notify->n_smtp, SETTINGS_MAX_SMTP, errors), i;
+	size_t n = settings_groups(list, notify->n_smtp, SETTINGS_MAX_SMTP, errors), i;
 
 	for (i = 0; i < n; i++) {
 		struct smtp_settings *smtp = &notify->smtp[notify->n_smtp++];
 		struct node group = node_at(list, i);
 
 		memset(smtp, 0, sizeof(*smtp));
-		read_group(&keys_smtp, smtp, group, "an entry of 'smtp'", errors);
+		settings_group(&keys_smtp, smtp, group, "an entry of 'smtp'", errors);
 		read_to(smtp, group, errors);
 		smtp->events = read_events(group, errors);
 		if (!smtp->user[0] != !smtp->password_file[0])
@@ -286,6 +290,8 @@ static const char *hint_top(const char *name)
 		return "it stands in the policy's file";
 	if (schema_find(&keys_notify, name) >= 0)
 		return "it stands in notify = { }";
+	if (schema_find(&keys_api, name) >= 0 || strcmp(name, "stop_jobs") == 0)
+		return "it stands in an entry of pve = ( { ... } ) or pbs = ( { ... } )";
 	return NULL;
 }
 
@@ -296,5 +302,6 @@ void settings_read(struct settings *set, struct node root, struct conf_errors *e
 	schema_read(&part, 1, root, "rebuildgate.conf", hint_top, errors);
 	read_nas(set, node_member(root, "nas"), errors);
 	read_storages(set, node_member(root, "storages"), errors);
+	settings_servers(set, root, errors);
 	read_notify(set, node_member(root, "notify"), errors);
 }

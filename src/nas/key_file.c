@@ -3,12 +3,38 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #define KEY_FILE_MAX ((size_t)64 * 1024)
+#define CREDENTIAL "credential:"
+
+/* The file that `name` stands for: systemd puts a unit's credentials into one folder. */
+static bool key_file_path(const char *name, char *ret, size_t size, struct err *err)
+{
+	size_t scheme = sizeof(CREDENTIAL) - 1;
+	bool credential = strncmp(name, CREDENTIAL, scheme) == 0;
+	const char *dir = getenv("CREDENTIALS_DIRECTORY");
+	int len;
+
+	if (!credential)
+		len = snprintf(ret, size, "%s", name);
+	else if (!name[scheme] || name[scheme] == '.' || strchr(name + scheme, '/'))
+		return err_set(err, ERR_INVALID, "'%s' does not name a systemd credential", name);
+	else if (!dir || !*dir)
+		return err_set(err, ERR_NOTFOUND,
+			"'%s' is a systemd credential, and this process was given none: the unit "
+			"needs LoadCredential=%s:PATH",
+			name, name + scheme);
+	else
+		len = snprintf(ret, size, "%s/%s", dir, name + scheme);
+	return (len >= 0 && (size_t)len < size) ||
+		err_set(err, ERR_LIMIT, "the name of the key file '%.60s' is too long", name);
+}
 
 static bool is_credential(const char *path)
 {
@@ -40,14 +66,17 @@ static bool key_file_judge(const char *path, const struct stat *st, struct err *
 	return true;
 }
 
-bool key_file_read(const char *path, struct buf *out, struct err *err)
+bool key_file_read(const char *name, struct buf *out, struct err *err)
 {
+	char path[PATH_MAX];
 	struct stat st;
 	bool ok = false;
 	ssize_t n;
 	char *room;
 	int fd;
 
+	if (!key_file_path(name, path, sizeof(path), err))
+		return false;
 	fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
 	if (fd < 0 && errno == ELOOP)
 		return err_set(err, ERR_DENIED, "the key file '%s' is a symbolic link", path);

@@ -51,7 +51,9 @@ static void an_empty_file_has_all_defaults(void **state)
 	assert_int_equal(set->silence_ms, 90 * MS_SECOND);
 	assert_int_equal(set->notify.repeat_ms, MS_HOUR);
 	assert_int_equal(set->notify.max_per_hour, 30);
-	assert_int_equal(set->n_nas + set->n_storages, 0);
+	assert_int_equal(set->n_nas + set->n_storages + set->n_pve + set->n_pbs, 0);
+	assert_int_equal(set->task_poll_ms, 10 * MS_SECOND);
+	assert_int_equal(set->age_poll_ms, 6 * MS_HOUR);
 	settings_free(set);
 }
 
@@ -101,6 +103,170 @@ static void everything_is_read(void **state)
 	assert_ptr_equal(settings_nas(set, "n2"), &set->nas[1]);
 	assert_null(settings_nas(set, "n3"));
 	settings_free(set);
+}
+
+#define HEX16 "00:11:22:33:44:55:66:77:88:99:AA:bb:cc:dd:ee:ff"
+#define FINGERPRINT HEX16 ":" HEX16
+
+static const char servers[] =
+	"task_poll = \"5s\"; age_poll = \"12h\";\n"
+	"nas = ( { name = \"n1\"; host = \"h\"; levers = { user = \"admin\"; key_file = "
+	"\"credential:levers-key\"; floor = false; stripe_cache = true; stripe_memory = \"5%\"; "
+	"pause_check = true; }; }, { name = \"n2\"; host = \"h\"; levers = { }; } );\n"
+	"pve = ( { name = \"home\"; url = \"https://pve1.example.com:8006\"; token_file = "
+	"\"/etc/rebuildgate/pve.token\"; fingerprints = [\"" FINGERPRINT "\", \"" FINGERPRINT
+	"\"]; stop_jobs = true; } );\n"
+	"pbs = ( { name = \"p1\"; url = \"https://[2001:db8::7]:8007\"; token_file = "
+	"\"credential:pbs\"; ca_file = \"/etc/ssl/ca.pem\"; networks = [\"192.0.2.0/24\", "
+	"\"2001:db8::/32\"]; },\n"
+	"  { name = \"p2\"; url = \"https://192.0.2.7:8007\"; token_file = \"/t\"; throttle = "
+	"false; } );\n"
+	"storages = ( { name = \"a\"; nas = \"n1\"; pbs = \"p1\"; datastore = \"tank\"; }, { name "
+	"= \"b\"; nas = \"n1\"; pbs = \"p2\"; }, { name = \"c\"; nas = \"n2\"; } );\n";
+
+static void servers_and_levers_are_read(void **state)
+{
+	struct settings *set = loads(*state, servers);
+
+	assert_int_equal(set->task_poll_ms, 5 * MS_SECOND);
+	assert_int_equal(set->age_poll_ms, 12 * MS_HOUR);
+	assert_true(set->nas[0].levers.set);
+	assert_string_equal(set->nas[0].levers.user, "admin");
+	assert_string_equal(set->nas[0].levers.key_file, "credential:levers-key");
+	assert_false(set->nas[0].levers.floor);
+	assert_true(set->nas[0].levers.stripe_cache && set->nas[0].levers.pause_check);
+	assert_int_equal(set->nas[0].levers.stripe_memory_ppm, 50000);
+	assert_true(set->nas[1].levers.set && set->nas[1].levers.floor);
+	assert_false(set->nas[1].levers.stripe_cache || set->nas[1].levers.pause_check);
+	assert_string_equal(set->nas[1].levers.user, "root");
+	assert_string_equal(set->nas[1].levers.key_file, "/etc/rebuildgate/id_ed25519_levers");
+	assert_int_equal(set->nas[1].levers.stripe_memory_ppm, 100000);
+	assert_ptr_equal(settings_pve(set, "home"), &set->pve[0]);
+	assert_null(settings_pve(set, "p1"));
+	assert_true(set->pve[0].stop_jobs);
+	assert_string_equal(set->pve[0].api.url, "https://pve1.example.com:8006");
+	assert_string_equal(set->pve[0].api.token_file, "/etc/rebuildgate/pve.token");
+	assert_int_equal(set->pve[0].api.n_fingerprints, 2);
+	assert_int_equal(set->pve[0].api.fingerprints[1][10], 0xaa);
+	assert_int_equal(set->pve[0].api.fingerprints[0][31], 0xff);
+	assert_ptr_equal(settings_pbs(set, "p2"), &set->pbs[1]);
+	assert_null(settings_pbs(set, "home"));
+	assert_string_equal(set->pbs[0].api.ca_file, "/etc/ssl/ca.pem");
+	assert_int_equal(set->pbs[0].api.n_fingerprints, 0);
+	assert_true(set->pbs[0].throttle);
+	assert_false(set->pbs[1].throttle);
+	assert_int_equal(set->pbs[0].n_networks, 2);
+	assert_string_equal(set->pbs[0].networks[1], "2001:db8::/32");
+	settings_free(set);
+}
+
+static void what_a_storage_leaves_out_about_its_servers_is_filled_in(void **state)
+{
+	struct room *room = *state;
+	struct settings *set = loads(room, servers);
+
+	assert_string_equal(settings_storage(set, "a")->datastore, "tank");
+	assert_string_equal(settings_storage(set, "b")->datastore, "b");
+	assert_string_equal(settings_storage(set, "c")->datastore, "");
+	assert_string_equal(settings_storage(set, "c")->pve, "home");
+	assert_null(settings_storage(set, "d"));
+	settings_free(set);
+	/* Of two clusters none is the only one; the second comes from another file. */
+	room_file(room, "conf.d/10-a.conf",
+		"pve = ( { name = \"away\"; url = \"https://h:8006\"; token_file = \"/t\"; } ); "
+		"storages = ( { name = \"d\"; nas = \"n1\"; pve = \"away\"; } );");
+	set = loads(room, servers);
+	assert_int_equal(set->n_pve, 2);
+	assert_string_equal(settings_storage(set, "c")->pve, "");
+	assert_string_equal(settings_storage(set, "d")->pve, "away");
+	assert_false(set->pve[1].stop_jobs);
+	settings_free(set);
+}
+
+#define LEVERS(text) "nas = ( { name = \"a\"; host = \"h\"; levers = { " text " }; } );"
+#define PVE(text) "pve = ( { name = \"a\"; token_file = \"/t\"; " text " } );"
+#define PBS(text)                                                                                  \
+	"pbs = ( { name = \"a\"; url = \"https://h:8007\"; token_file = \"/t\"; " text " } );"
+
+static void mistakes_about_servers_and_levers_are_refused(void **state)
+{
+	static const struct {
+		const char *text, *says;
+	} wrong[] = {
+		{LEVERS("flor = true;"), "'flor' is no setting of 'levers'; did you mean 'floor'?"},
+		{LEVERS("floor = false;"), "floor, stripe_cache and pause_check are all false"},
+		{LEVERS("key_file = \"/etc/rebuildgate/id_ed25519\";"),
+			"needs a key_file of its own"},
+		{LEVERS("stripe_memory = \"60%\";"), "stripe_memory lies between 1% and 50%"},
+		{LEVERS("key_file = \"credential:a/b\";"), "or \"credential:NAME\", not"},
+		{LEVERS("key_file = \"credential:.b\";"), "or \"credential:NAME\", not"},
+		{LEVERS("key_file = \"credential:\";"), "or \"credential:NAME\", not"},
+		{"nas = ( { name = \"a\"; via = \"local\"; levers = { }; } );",
+			"'levers' needs via = \"ssh\""},
+		{"nas = ( { name = \"a\"; host = \"h\"; known_hosts = \"credential:a\"; } );",
+			"known_hosts is a path from the root, beginning with '/', not"},
+		{"pve = ( { name = \"a\"; url = \"https://h:8006\"; } );",
+			"an entry of 'pve' needs 'token_file'"},
+		{"pbs = ( { url = \"https://h:8006\"; token_file = \"/t\"; } );",
+			"an entry of 'pbs' needs 'name'"},
+		{PVE(""), "an entry of 'pve' needs 'url'"},
+		{PVE("url = \"http://h:8006\";"), "is not \"https://HOST:PORT\""},
+		{PVE("url = \"https://h\";"), "is not \"https://HOST:PORT\""},
+		{PVE("url = \"https://h:8006/\";"), "is not \"https://HOST:PORT\""},
+		{PVE("url = \"https://u@h:8006\";"), "is not \"https://HOST:PORT\""},
+		{PVE("url = \"https://h:0\";"), "is not \"https://HOST:PORT\""},
+		{PVE("url = \"https://::1:8006\";"), "is not \"https://HOST:PORT\""},
+		{PVE("url = \"https://[::1:8006\";"), "is not \"https://HOST:PORT\""},
+		{PVE("url = \"https://h:8006\"; throttle = true;"),
+			"'throttle' is no setting of an entry of 'pve'"},
+		{PBS("stop_jobs = true;"), "'stop_jobs' is no setting of an entry of 'pbs'"},
+		{PBS("fingerprints = [\"00:11\"];"), "is not the SHA-256 of a certificate"},
+		{PBS("fingerprints = [\"" HEX16 ":" HEX16 ":00\"];"),
+			"is not the SHA-256 of a certificate"},
+		{PBS("fingerprints = [\"" HEX16 "-" HEX16 "\"];"),
+			"is not the SHA-256 of a certificate"},
+		{PBS("fingerprints = [\"" HEX16 ":g0:"
+		     "11:22:33:44:55:66:77:88:99:AA:bb:cc:dd:ee:ff"
+		     "\"];"),
+			"is not the SHA-256 of a certificate"},
+		{PBS("fingerprints = [ ];"), "'fingerprints' is empty"},
+		{PBS("fingerprints = [\"1\",\"2\",\"3\",\"4\",\"5\"];"), "4 are the most"},
+		{PBS("fingerprints = [\"" FINGERPRINT "\"]; ca_file = \"/c\";"),
+			"two ways to know the same certificate"},
+		{PBS("networks = [ ];"), "'networks' is empty"},
+		{PBS("networks = [\"192.0.2.0\"];"), "is not a network such as"},
+		{PBS("networks = [\"192.0.2.0/33\"];"), "is not a network such as"},
+		{PBS("networks = [\"2001:db8::/129\"];"), "is not a network such as"},
+		{PBS("networks = [\"192.0.2/24\"];"), "is not a network such as"},
+		{PBS("throttle = false; networks = [\"192.0.2.0/24\"];"), "with throttle = false"},
+		{PBS("") PBS(""), "stands here a second time"},
+		{"pbs = ( { name = \"a\"; url = \"https://h:1\"; token_file = \"/t\"; }, { name = "
+		 "\"a\"; url = \"https://h:1\"; token_file = \"/t\"; } );",
+			"an entry of 'pbs' called 'a' is configured already"},
+		{"pve = ( { name = \"a\"; url = \"https://h:1\"; token_file = \"/t\"; }, { name = "
+		 "\"a\"; url = \"https://h:1\"; token_file = \"/t\"; } );",
+			"an entry of 'pve' called 'a' is configured already"},
+		{"nas = ( { name = \"n\"; host = \"h\"; } ); storages = ( { name = \"s\"; nas = "
+		 "\"n\"; pbs = \"z\"; } );",
+			"storage 's' names the server pbs = \"z\", which is not configured"},
+		{"nas = ( { name = \"n\"; host = \"h\"; } ); storages = ( { name = \"s\"; nas = "
+		 "\"n\"; pve = \"z\"; } );",
+			"storage 's' names the server pve = \"z\", which is not configured"},
+		{"nas = ( { name = \"n\"; host = \"h\"; } ); storages = ( { name = \"s\"; nas = "
+		 "\"n\"; datastore = \"z\"; } );",
+			"'datastore' has an effect together with 'pbs' only"},
+		{PBS("") "nas = ( { name = \"n\"; host = \"h\"; } ); storages = ( { name = "
+			 "\"s2345678901234567890123456789012345678901234567890123456789012345\"; "
+			 "nas = \"n\"; pbs = \"a\"; } );",
+			"needs 'datastore': its own name is too long"},
+		{"token_file = \"/x\";", "it stands in an entry of pve"},
+		{"task_poll = \"1s\";", "task_poll lies between 2s and 1h"},
+		{"age_poll = \"1min\";", "age_poll lies between 10min and 30d"},
+	};
+	size_t i;
+
+	for (i = 0; i < COUNT(wrong); i++)
+		refuses(*state, wrong[i].text, wrong[i].says);
 }
 
 static void dropins_add_and_override_in_order(void **state)
@@ -343,6 +509,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		IN_ROOM(an_empty_file_has_all_defaults),
 		IN_ROOM(everything_is_read),
+		IN_ROOM(servers_and_levers_are_read),
+		IN_ROOM(what_a_storage_leaves_out_about_its_servers_is_filled_in),
+		IN_ROOM(mistakes_about_servers_and_levers_are_refused),
 		IN_ROOM(dropins_add_and_override_in_order),
 		IN_ROOM(a_mistake_in_a_dropin_names_its_file),
 		IN_ROOM(mistakes_are_refused),

@@ -107,6 +107,43 @@ static void a_systemd_credential_may_show_group_read_and_no_more(void **state)
 	unsetenv("CREDENTIALS_DIRECTORY");
 }
 
+static void a_credential_is_found_by_its_name(void **state)
+{
+	struct buf key = {0};
+	struct err err = {0};
+
+	(void)state;
+	unsetenv("CREDENTIALS_DIRECTORY");
+	file_write("secret", 0440);
+	assert_refused("credential:key", ERR_NOTFOUND, "LoadCredential=key:PATH");
+	setenv("CREDENTIALS_DIRECTORY", dir, 1);
+	assert_true(key_file_read("credential:key", &key, &err));
+	assert_string_equal(buf_str(&key), "secret");
+	key_file_wipe(&key);
+	assert_refused("credential:../key", ERR_INVALID, "does not name");
+	assert_refused("credential:..", ERR_INVALID, "does not name");
+	assert_refused("credential:", ERR_INVALID, "does not name");
+	assert_false(key_file_read("credential:other", &key, &err));
+	assert_int_equal(err.kind, ERR_NOTFOUND);
+	unsetenv("CREDENTIALS_DIRECTORY");
+}
+
+static void a_name_that_is_too_long_is_refused(void **state)
+{
+	char *name = malloc(5000);
+	struct buf key = {0};
+	struct err err = {0};
+
+	(void)state;
+	assert_non_null(name);
+	memset(name, 'a', 4999);
+	name[0] = '/';
+	name[4999] = '\0';
+	assert_false(key_file_read(name, &key, &err));
+	assert_int_equal(err.kind, ERR_LIMIT);
+	free(name);
+}
+
 static void links_folders_missing_and_empty_files_are_refused(void **state)
 {
 	char link[160];
@@ -144,6 +181,8 @@ int main(void)
 		cmocka_unit_test(a_private_file_is_read_whole),
 		cmocka_unit_test(a_file_that_others_may_use_is_refused),
 		cmocka_unit_test(a_systemd_credential_may_show_group_read_and_no_more),
+		cmocka_unit_test(a_credential_is_found_by_its_name),
+		cmocka_unit_test(a_name_that_is_too_long_is_refused),
 		cmocka_unit_test(links_folders_missing_and_empty_files_are_refused),
 		cmocka_unit_test(a_stranger_s_file_is_refused),
 	};
