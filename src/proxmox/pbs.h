@@ -14,7 +14,7 @@
 #include "proxmox/api.h"
 
 #define PBS_RULE_NAME_MAX 33 /* with the NUL; 3..32 of a safe id */
-#define PBS_MAX_NETWORKS 8
+#define PBS_MAX_NETWORKS 16
 #define PBS_RATE_LEAST INT64_C(65536) /* bytes/s in a rest */
 #define PBS_ACTS_MS INT64_C(5000)     /* a change acts within */
 
@@ -24,29 +24,41 @@ struct pbs_rule {
 	int64_t rate_out; /* as read; never written */
 	size_t n_networks;
 	char networks[PBS_MAX_NETWORKS][64];
-	bool has_users;      /* a rule for users beats one for networks only */
-	char timeframe[128]; /* the first; "" : always */
-	size_t n_timeframes;
+	bool more_networks;       /* it had more than fit; as read */
+	bool has_users;           /* a rule for users beats one for networks only */
+	char timeframe[128];      /* the first; "" : always */
+	char timeframe_next[128]; /* the second, what lies behind a midnight; "" : none */
+	size_t n_timeframes;      /* as read; what is written are the two above */
 	char comment[256];
 	struct opt cur_rate_in, cur_rate_out; /* bytes/s now; from /admin/traffic-control only */
 };
 
-/* Calls. `ret` must be all zero or released. */
+/* Calls. `ret` must be all zero or released; on failure it is empty. A name that cannot be one is
+ * ERR_INVALID. */
 bool pbs_rules_get(struct api_call *ret, struct err *err); /* /admin/traffic-control */
+/* ERR_INVALID for a rate below PBS_RATE_LEAST (0 would mean unlimited), a name that is not 3..32 of
+ * [A-Za-z0-9_][A-Za-z0-9._-]*, a network that is none, a comment with control characters. No
+ * networks: all of both families. The burst is left to its default, the rate. */
 bool pbs_rule_create(const struct pbs_rule *rule, struct api_call *ret, struct err *err);
+/* Rate, networks, timeframes and comment at once; what the rule has of them no longer (a timeframe,
+ * the comment) is deleted there. A rule that is not there: the server answers 400 with "no such
+ * ...", which api_ok() makes ERR_NOTFOUND. */
 bool pbs_rule_update(const struct pbs_rule *rule, struct api_call *ret, struct err *err);
 bool pbs_rule_delete(const char *name, struct api_call *ret, struct err *err);
 bool pbs_time_get(struct api_call *ret, struct err *err); /* /nodes/localhost/time: its zone */
+/* `store` NULL: of all. The server's filter by store knows no reader tasks (check_job_store() in
+ * src/api2/node/tasks.rs): who looks for restores passes NULL and compares pbs_task.store. Not
+ * `running`: the newest 500. */
 bool pbs_tasks_get(bool running, const char *store, struct api_call *ret, struct err *err);
 bool pbs_task_stop(const char *upid, struct api_call *ret, struct err *err);
 bool pbs_gc_start(const char *store, struct api_call *ret, struct err *err);
-bool pbs_verify_start(const char *store, struct api_call *ret, struct err *err);
+bool pbs_verify_start(const char *store, struct api_call *ret, struct err *err); /* all of it */
 bool pbs_verify_job_run(const char *id, struct api_call *ret, struct err *err);
 bool pbs_groups_get(const char *store, const char *ns, struct api_call *ret, struct err *err);
 bool pbs_namespaces_get(const char *store, struct api_call *ret, struct err *err);
 
-/* Answers (the body of a success). `each` is called for each element; a malformed answer is
- * ERR_PROTOCOL and says what was wrong. */
+/* Answers (the body of a success). `each` is called for each element, in order, before a later
+ * element is looked at; a malformed answer is ERR_PROTOCOL and says what was wrong. */
 bool pbs_rules_read(const char *body, size_t len,
 	void (*each)(void *data, const struct pbs_rule *rule), void *data, struct err *err);
 
@@ -76,6 +88,12 @@ struct pbs_task {
 };
 bool pbs_tasks_read(const char *body, size_t len,
 	void (*each)(void *data, const struct pbs_task *task), void *data, struct err *err);
+/* What a UPID of PBS tells: UPID:node:pid:pstart:task_id:starttime:type:id:authid: with the id
+ * escaped as systemd does (proxmox-schema/src/upid.rs). False if the text is none; then *ret is
+ * untouched. `endtime_s` and `status` stay empty. */
+bool pbs_upid_parse(const char *text, struct pbs_task *ret);
+/* The UPID of a task that a call has started (garbage collection, verification). */
+bool pbs_started_read(const char *body, size_t len, char ret[256], struct err *err);
 
 struct pbs_group {
 	char type[8]; /* vm, ct, host */
@@ -90,12 +108,16 @@ bool pbs_namespaces_read(const char *body, size_t len, void (*each)(void *data, 
 bool pbs_time_read(const char *body, size_t len, int64_t *ret_offset_s, struct err *err);
 
 /* A timeframe of the server's calendar ("mon 22:10-23:50" of its local time) that contains `utc_s`
- * and ends `span_s` later (at most two hours; cut at its midnight into two). Pure. Writes at most
- * two texts and returns how many. */
+ * and ends `span_s` later (at least a minute, at most two hours; in whole minutes, not later). It
+ * begins two minutes earlier, so that a clock of the server that is a little behind is within it.
+ * Cut at the server's midnight into two. The calendar's hours end at 23 and its ends are exclusive
+ * (proxmox-time parse_hm_time(), time_match()): no timeframe contains a day's last minute, so there
+ * the rule rests for one. Pure. Writes at most two texts and returns how many. */
 size_t pbs_timeframe(int64_t utc_s, int64_t offset_s, int64_t span_s, char ret[2][64]);
 
-/* Whether `rule` takes connections away from one with `networks` (a user's rule, or a longer
- * prefix within them): then ours is hidden for them. Pure. */
+/* Whether `rule` takes connections away from one with `networks` (none: all): a user's rule that
+ * meets them, a longer prefix within them, or the same prefix (then the server's choice is not
+ * defined). Its timeframe is not looked at. Pure. */
 bool pbs_rule_hides(const struct pbs_rule *rule, const char *const *networks, size_t n);
 
 #endif
