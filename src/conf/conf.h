@@ -69,6 +69,7 @@ struct policy_case {
 	bool has_rule; /* rule "" means: no rule */
 	char rule[RULE_NAME_MAX];
 	enum reason_code reason; /* the first one */
+	int64_t protect_ppm;     /* 0: not asked for */
 };
 
 struct policy_suite {

@@ -102,6 +102,27 @@ static bool set_lever(struct given *given, const char *value, struct err *err)
 	return parse_yes(value, &given->in->lever, err);
 }
 
+static bool set_readers(struct given *given, const char *value, struct err *err)
+{
+	struct opt *readers = &given->in->readers;
+
+	readers->known = parse_count(value, &readers->v, err);
+	return readers->known;
+}
+
+static bool set_predicted(struct given *given, const char *value, struct err *err)
+{
+	return parse_span(value, &given->in->predicted_ms, err);
+}
+
+static bool set_qemu_guests(struct given *given, const char *value, struct err *err)
+{
+	struct opt *n = &given->in->request.n_qemu;
+
+	n->known = parse_count(value, &n->v, err);
+	return n->known;
+}
+
 static bool set_ahead(struct given *given, const char *value, struct err *err)
 {
 	return parse_count(value, &given->in->queue.ahead, err);
@@ -161,6 +182,10 @@ static const struct extra {
 	{"released", set_released, "true: it was let go before"},
 	{"release_asked", set_release_asked, "true: an operator asked to let it go"},
 	{"lever", set_lever, "true: something is set up that could slow the job"},
+	{"readers", set_readers, "restores that read from this NAS"},
+	{"predicted", set_predicted,
+		"how long the job would take while the share of its rule is protected"},
+	{"qemu_guests", set_qemu_guests, "how many of the job's guests are virtual machines"},
 	{"ahead", set_ahead, "held jobs of this NAS that asked before"},
 	{"running", set_running, "jobs that run on this NAS"},
 	{"running_node", set_running_node, "jobs of this node that hold or wait for vzdump's lock"},

@@ -43,6 +43,20 @@ static const struct schema_word running_acts[] = {
 	{NULL, 0},
 };
 
+static const struct schema_word too_slow_acts[] = {
+	{"relax", TOO_SLOW_RELAX},
+	{"hold", TOO_SLOW_HOLD},
+	{"allow", TOO_SLOW_ALLOW},
+	{NULL, 0},
+};
+
+static const struct schema_word pbs_jobs_acts[] = {
+	{"auto", PBS_JOBS_AUTO},
+	{"leave", PBS_JOBS_LEAVE},
+	{"stop", PBS_JOBS_STOP},
+	{NULL, 0},
+};
+
 #define SET(field) offsetof(struct rule_settings, field)
 
 static const struct schema_key settings_keys[] = {
@@ -53,8 +67,20 @@ static const struct schema_key settings_keys[] = {
 		.min = MS_SECOND,
 		.max = 60 * MS_DAY,
 		.shipped = "8h",
+		.word = "rpo",
+		.word_at = SET(hold_to_rpo),
 		.flags = KEY_HOLDS,
-		.help = "how long a job is held at most, waiting in the queue included"},
+		.help = "how long a job is held at most, waiting in the queue included; \"rpo\": "
+			"until the first of its guests reaches `rpo`, 8h where no age is known"},
+	{.name = "rpo",
+		.type = SCHEMA_SPAN,
+		.opt = true,
+		.offset = SET(rpo_ms),
+		.min = MS_MINUTE,
+		.max = 400 * MS_DAY,
+		.shipped = "",
+		.flags = KEY_HOLDS | KEY_TO_RPO,
+		.help = "how old the last good backup of a guest may get, for max_hold = \"rpo\""},
 	{.name = "on_expiry",
 		.type = SCHEMA_WORD,
 		.offset = SET(on_expiry),
@@ -124,12 +150,39 @@ static const struct schema_key settings_keys[] = {
 		.shipped = "allow",
 		.flags = KEY_THROTTLES,
 		.help = "what throttle becomes where nothing is set up that could slow the job"},
+	{.name = "too_slow",
+		.type = SCHEMA_WORD,
+		.offset = SET(too_slow),
+		.words = too_slow_acts,
+		.shipped = "relax",
+		.flags = KEY_THROTTLES,
+		.help = "what happens to a job that would not be done by its next start: `protect` "
+			"is given up stepwise down to `protect_min`, it is held, or it is not "
+			"slowed"},
+	{.name = "max_pause",
+		.type = SCHEMA_SPAN,
+		.opt = true,
+		.offset = SET(max_pause_ms),
+		.min = MS_SECOND,
+		.max = MS_HOUR,
+		.shipped = "",
+		.flags = KEY_THROTTLES,
+		.help = "how long a guest's backup is paused at most in one piece, for its own "
+			"writes may wait for that; none: 15s, with fleecing 2min"},
 	{.name = "running",
 		.type = SCHEMA_WORD,
 		.offset = SET(running),
 		.words = running_acts,
 		.shipped = "leave",
 		.help = "what happens to jobs that already write when the rule begins to match"},
+	{.name = "pbs_jobs",
+		.type = SCHEMA_WORD,
+		.offset = SET(pbs_jobs),
+		.words = pbs_jobs_acts,
+		.shipped = "auto",
+		.help = "what happens to garbage collection and verification of a backup server on "
+			"this NAS: auto stops them while no redundancy is left; they run again "
+			"afterwards"},
 	{.name = "max_running",
 		.type = SCHEMA_COUNT,
 		.offset = SET(max_running),

@@ -9,6 +9,7 @@
 #define KEY_HOLDS (1u << 0)     /* while it holds */
 #define KEY_THROTTLES (1u << 1) /* while it throttles */
 #define KEY_PROTECTS (1u << 2)  /* while it throttles by `protect`, not by `rate` */
+#define KEY_TO_RPO (1u << 3)    /* while max_hold is "rpo" */
 
 extern const struct schema keys_policy;   /* struct policy: the file itself */
 extern const struct schema keys_rule;     /* struct rule: what is the rule's own */

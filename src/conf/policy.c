@@ -47,13 +47,15 @@ static bool given_has(uint64_t given, const char *name)
 
 /* Where a rule's own settings and inherited ones do not go together, its own win: `protect` ends a
  * `rate`, a lower `protect` pulls `protect_min` down with it, a shorter `max_hold` `recheck`, and
- * what allows new jobs leaves running ones alone. */
+ * what allows new jobs leaves running ones and the backup server's own alone. */
 static void settle_settings(struct rule_settings *set, enum verdict verdict, uint64_t given)
 {
 	if (verdict == VERDICT_ALLOW && !given_has(given, "running"))
 		set->running = RUNNING_LEAVE;
+	if (verdict == VERDICT_ALLOW && !given_has(given, "pbs_jobs"))
+		set->pbs_jobs = PBS_JOBS_LEAVE;
 	if (verdict != VERDICT_NONE && !given_has(given, "recheck") && set->max_hold.known &&
-		set->recheck_ms > set->max_hold.v)
+		!set->hold_to_rpo && set->recheck_ms > set->max_hold.v)
 		set->recheck_ms = set->max_hold.v;
 	if (given_has(given, "protect") && !given_has(given, "rate"))
 		set->rate = OPT_NONE;
@@ -123,6 +125,7 @@ static bool read_sensor(struct policy *policy, struct node root, struct conf_err
 		return false;
 	schema_defaults(&keys_sensor, rule);
 	rule->set.max_hold = OPT(SENSOR_MAX_HOLD);
+	rule->set.hold_to_rpo = false;
 	rule->set.on_expiry = VERDICT_ALLOW;
 	rule->on_sensor = true;
 	snprintf(rule->name, sizeof(rule->name), "%s", SENSOR_NAME);

@@ -20,7 +20,8 @@ static bool is_given(uint64_t given, const char *name)
 static bool holds(const struct rule_settings *set, enum verdict verdict)
 {
 	return verdict == VERDICT_HOLD ||
-		(verdict == VERDICT_THROTTLE && set->without_lever == VERDICT_HOLD);
+		(verdict == VERDICT_THROTTLE &&
+			(set->without_lever == VERDICT_HOLD || set->too_slow == TOO_SLOW_HOLD));
 }
 
 static bool throttles(const struct rule_settings *set, enum verdict verdict)
@@ -36,14 +37,26 @@ static unsigned int flags_met(const struct rule_settings *set, enum verdict verd
 	unsigned int met = 0;
 
 	if (verdict == VERDICT_NONE)
-		met = KEY_HOLDS | KEY_THROTTLES;
+		met = KEY_HOLDS | KEY_THROTTLES | KEY_TO_RPO;
 	if (holds(set, verdict))
 		met |= KEY_HOLDS;
 	if (throttles(set, verdict))
 		met |= KEY_THROTTLES;
 	if (!set->rate.known)
 		met |= KEY_PROTECTS;
+	if (set->hold_to_rpo)
+		met |= KEY_TO_RPO;
 	return met;
+}
+
+/* A setting that may be left out, and is. */
+static bool unknown(const struct schema_key *key, const struct rule_settings *set)
+{
+	struct opt opt = OPT(0);
+
+	if (key->opt || key->type == SCHEMA_RATE)
+		memcpy(&opt, (const char *)set + key->offset, sizeof(opt));
+	return !opt.known;
 }
 
 uint64_t policy_settings_used(const struct rule_settings *set, enum verdict verdict)
@@ -55,7 +68,7 @@ uint64_t policy_settings_used(const struct rule_settings *set, enum verdict verd
 	for (i = 0; i < keys_settings.n; i++) {
 		const struct schema_key *key = &keys_settings.keys[i];
 
-		if (key->type == SCHEMA_RATE && !set->rate.known)
+		if (unknown(key, set))
 			continue;
 		if (!(key->flags & ~met))
 			used |= UINT64_C(1) << i;
@@ -78,6 +91,9 @@ static const char *why_without_effect(const struct rule_settings *set, enum verd
 		snprintf(text, 160,
 			"nothing in it throttles; leave it out, or write \"throttle\" as verdict, "
 			"on_expiry, mid_job or running");
+	else if (missing & KEY_TO_RPO)
+		snprintf(
+			text, 160, "nothing ends by it; leave it out, or write max_hold = \"rpo\"");
 	else
 		snprintf(text, 160, "'rate' takes its place; leave one of the two out");
 	return text;
@@ -100,6 +116,17 @@ static void check_without_effect(const struct rule_settings *set, enum verdict v
 	}
 }
 
+static void check_rpo(const struct rule_settings *set, uint64_t given, struct node group,
+	const char *what, struct conf_errors *errors)
+{
+	if (set->hold_to_rpo && !set->rpo_ms.known && is_given(given, "max_hold"))
+		node_error(node_member(group, "max_hold"), errors,
+			"max_hold = \"rpo\" in %s needs `rpo`, how old a backup may get: rpo = "
+			"\"2d\", "
+			"here or in defaults",
+			what);
+}
+
 void policy_check_settings(const struct rule_settings *set, enum verdict verdict, uint64_t given,
 	struct node group, const char *what, struct conf_errors *errors)
 {
@@ -117,8 +144,9 @@ void policy_check_settings(const struct rule_settings *set, enum verdict verdict
 			"it "
 			"out",
 			running_act_word(set->running), what);
+	check_rpo(set, given, group, what, errors);
 	if (is_given(given, "recheck") && verdict != VERDICT_NONE && set->max_hold.known &&
-		set->recheck_ms > set->max_hold.v)
+		!set->hold_to_rpo && set->recheck_ms > set->max_hold.v)
 		node_error(node_member(group, "recheck"), errors,
 			"recheck in %s is longer than max_hold, which is the whole time that a job "
 			"may "

@@ -14,6 +14,11 @@ static void *field_of(const struct schema_key *key, void *base)
 	return (char *)base + key->offset;
 }
 
+static bool *word_of(const struct schema_key *key, void *base)
+{
+	return (bool *)(void *)((char *)base + key->word_at);
+}
+
 int schema_find(const struct schema *schema, const char *name)
 {
 	size_t i;
@@ -44,6 +49,8 @@ static bool set_number(const struct schema_key *key, void *base, int64_t v, stru
 
 	if (!in_range(key, v, err))
 		return false;
+	if (key->word)
+		*word_of(key, base) = false;
 	if (key->size == sizeof(small))
 		memcpy(field_of(key, base), &small, sizeof(small));
 	else if (key->opt || key->type == SCHEMA_RATE)
@@ -60,6 +67,11 @@ static bool set_quantity(
 	uint64_t n = 0;
 	bool good = false;
 
+	if (key->word && strcmp(text, key->word) == 0) {
+		good = set_quantity(key, base, key->shipped, err);
+		*word_of(key, base) = good;
+		return good;
+	}
 	if (key->type == SCHEMA_SPAN)
 		good = span_parse(text, &v, err);
 	else if (key->type == SCHEMA_RATE)
@@ -191,8 +203,12 @@ void schema_defaults(const struct schema *schema, void *base)
 	size_t i;
 
 	for (i = 0; i < schema->n; i++) {
-		if (schema->keys[i].shipped && schema->keys[i].type != SCHEMA_RATE)
-			set_from_text(&schema->keys[i], base, schema->keys[i].shipped, NULL);
+		const struct schema_key *key = &schema->keys[i];
+		bool stays_unknown =
+			key->shipped && !key->shipped[0] && (key->opt || key->type == SCHEMA_RATE);
+
+		if (key->shipped && !stays_unknown)
+			set_from_text(key, base, key->shipped, NULL);
 	}
 }
 

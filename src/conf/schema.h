@@ -56,7 +56,10 @@ struct schema_key {
 	const char *help;
 	bool (*check)(const char *text, struct err *err); /* TEXT: may be NULL */
 	bool opt;                                         /* SPAN: the field is a struct opt */
-	bool secret;        /* PATH: "credential:NAME", a systemd credential, is taken as well */
+	const char *word; /* SPAN: may stand in place of the number, which is the shipped one then;
+			     else NULL */
+	size_t word_at;   /* ... and the offset of the bool that says so */
+	bool secret;      /* PATH: "credential:NAME", a systemd credential, is taken as well */
 	unsigned int flags; /* the owner's */
 };
 

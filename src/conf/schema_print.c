@@ -48,7 +48,14 @@ static void print_number(const struct schema_key *key, const void *base, struct 
 	struct opt opt;
 	uint16_t small;
 	int64_t v;
+	bool word = false;
 
+	if (key->word)
+		memcpy(&word, (const char *)base + key->word_at, sizeof(word));
+	if (word) {
+		schema_quote(ret, key->word);
+		return;
+	}
 	if (key->size == sizeof(small)) {
 		memcpy(&small, field_of_const(key, base), sizeof(small));
 		v = small;
@@ -157,6 +164,8 @@ static void document_value(const struct schema_key *key, struct buf *ret)
 		key->type == SCHEMA_PERCENT || key->type == SCHEMA_COUNT)
 		buf_addf(ret, ", %s to %s", schema_number_print(key->type, key->min, min),
 			schema_number_print(key->type, key->max, max));
+	if (key->word)
+		buf_addf(ret, ", or %s", key->word);
 }
 
 void schema_document(const struct schema *schema, struct buf *ret)

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/units.h"
 #include "conf/conf.h"
 #include "conf/given.h"
 #include "conf/keys.h"
@@ -35,7 +36,7 @@ static const struct schema_key case_keys[] = {
 
 struct expect {
 	enum verdict verdict, act;
-	int64_t step;
+	int64_t step, protect;
 	char rule[RULE_NAME_MAX];
 	char reason[32];
 };
@@ -74,6 +75,13 @@ static const struct schema_key expect_keys[] = {
 		.size = sizeof(((struct expect *)NULL)->reason),
 		.shipped = "",
 		.help = "the word of the first reason"},
+	{.name = "protect",
+		.type = SCHEMA_PERCENT,
+		.offset = EXPECT(protect),
+		.min = 1,
+		.max = 1000000,
+		.shipped = "",
+		.help = "the share that a throttled job leaves to the rebuild"},
 };
 
 static const struct schema case_schema = {
@@ -193,7 +201,7 @@ static void read_expect(struct policy_case *test, struct node test_node,
 		node_error(group.set ? group : test_node, errors,
 			"a test needs expect = { verdict = \"...\"; } with at least one of "
 			"verdict, "
-			"act, step, rule and reason");
+			"act, step, rule, reason and protect");
 		return;
 	}
 	if (!schema_read(&part, 1, group, "'expect'", NULL, errors))
@@ -202,6 +210,7 @@ static void read_expect(struct policy_case *test, struct node test_node,
 	test->verdict = expect.verdict;
 	test->act = expect.act;
 	test->step = (int)expect.step;
+	test->protect_ppm = expect.protect;
 	test->has_rule = rule.set != NULL;
 	snprintf(test->rule, sizeof(test->rule), "%s", expect.rule);
 	test->reason = expect.reason[0] ? reason_parse(expect.reason) : REASON_NONE;
@@ -363,6 +372,8 @@ static const char *or_none(const char *text)
 /* Writes the first thing that differs. */
 static bool compare(const struct policy_case *test, const struct decision *got, char *why, size_t n)
 {
+	char shown[UNITS_TEXT_MAX], wanted[UNITS_TEXT_MAX];
+
 	why[0] = '\0';
 	if (test->verdict && test->verdict != got->verdict)
 		snprintf(why, n, "verdict is %s, not %s", or_none(verdict_word(got->verdict)),
@@ -377,6 +388,10 @@ static bool compare(const struct policy_case *test, const struct decision *got, 
 	else if (test->reason && test->reason != got->reasons[0].code)
 		snprintf(why, n, "reason is %s, not %s", or_none(reason_word(got->reasons[0].code)),
 			or_none(reason_word(test->reason)));
+	else if (test->protect_ppm && test->protect_ppm != got->protect_ppm)
+		snprintf(why, n, "protect is %s, not %s",
+			got->protect_ppm ? percent_print(got->protect_ppm, shown) : "nothing",
+			percent_print(test->protect_ppm, wanted));
 	return !why[0];
 }
 

@@ -20,6 +20,18 @@ static const char *const running_words[] = {
 	[RUNNING_STOP] = "stop",
 };
 
+static const char *const too_slow_words[] = {
+	[TOO_SLOW_RELAX] = "relax",
+	[TOO_SLOW_HOLD] = "hold",
+	[TOO_SLOW_ALLOW] = "allow",
+};
+
+static const char *const pbs_jobs_words[] = {
+	[PBS_JOBS_AUTO] = "auto",
+	[PBS_JOBS_LEAVE] = "leave",
+	[PBS_JOBS_STOP] = "stop",
+};
+
 static const char *const field_words[] = {
 	[FIELD_NAS] = "nas",
 	[FIELD_ARRAY] = "array",
@@ -90,6 +102,8 @@ static const char *const cmp_words[] = {
 
 WORDS(verdict, enum verdict, verdict_words)
 WORDS(running_act, enum running_act, running_words)
+WORDS(too_slow, enum too_slow, too_slow_words)
+WORDS(pbs_jobs, enum pbs_jobs, pbs_jobs_words)
 WORDS(field, enum field, field_words)
 
 enum field_type field_type(enum field field)

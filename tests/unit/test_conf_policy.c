@@ -47,6 +47,11 @@ static void an_empty_file_is_the_shipped_defaults(void **state)
 	assert_int_equal(policy->defaults.protect_ppm, 800000);
 	assert_int_equal(policy->defaults.protect_min_ppm, 300000);
 	assert_false(policy->defaults.rate.known);
+	assert_int_equal(policy->defaults.too_slow, TOO_SLOW_RELAX);
+	assert_int_equal(policy->defaults.pbs_jobs, PBS_JOBS_AUTO);
+	assert_false(policy->defaults.max_pause_ms.known);
+	assert_false(policy->defaults.rpo_ms.known);
+	assert_false(policy->defaults.hold_to_rpo);
 	assert_int_equal(policy->sensor.verdict, VERDICT_HOLD);
 	assert_true(policy->sensor.on_sensor);
 	assert_int_equal(policy->sensor.set.max_hold.v, 30 * MS_MINUTE);
@@ -89,6 +94,49 @@ static void a_rule_inherits_and_overrules(void **state)
 	conf_policy_free(policy);
 }
 
+/* "rpo" takes the place of a span, and a span that of "rpo". */
+static void a_hold_may_end_with_the_age_of_a_backup(void **state)
+{
+	struct policy *policy = loads("defaults = { rpo = \"2d\"; max_hold = \"rpo\"; };\n"
+				      "rules = ( { name = \"a\"; verdict = \"hold\"; when = { "
+				      "operation = \"recovery\"; }; },\n"
+				      "{ name = \"b\"; verdict = \"hold\"; max_hold = \"1h\"; "
+				      "when = { operation = \"resync\"; }; },\n"
+				      "{ name = \"c\"; verdict = \"hold\"; max_hold = \"rpo\"; "
+				      "rpo = \"3d\"; recheck = \"12h\"; "
+				      "when = { operation = \"check\"; }; } );");
+
+	(void)state;
+	assert_true(policy->rules[0].set.hold_to_rpo);
+	assert_int_equal(policy->rules[0].set.rpo_ms.v, 2 * MS_DAY);
+	assert_int_equal(policy->rules[0].set.max_hold.v, 8 * MS_HOUR);
+	assert_false(policy->rules[1].set.hold_to_rpo);
+	assert_int_equal(policy->rules[1].set.max_hold.v, MS_HOUR);
+	assert_true(policy->rules[2].set.hold_to_rpo);
+	assert_int_equal(policy->rules[2].set.rpo_ms.v, 3 * MS_DAY);
+	assert_int_equal(policy->rules[2].set.recheck_ms, 12 * MS_HOUR);
+	assert_false(policy->sensor.set.hold_to_rpo);
+	assert_int_equal(policy->sensor.set.max_hold.v, 30 * MS_MINUTE);
+	conf_policy_free(policy);
+}
+
+/* What lets jobs go leaves the backup server's own alone, unless the rule itself says otherwise. */
+static void a_rule_that_allows_leaves_the_backup_servers_jobs_alone(void **state)
+{
+	struct policy *policy = loads("defaults = { pbs_jobs = \"stop\"; };\n"
+				      "rules = ( { name = \"a\"; verdict = \"allow\"; when = { "
+				      "load = \"> 1\"; }; },\n"
+				      "{ name = \"b\"; verdict = \"allow\"; pbs_jobs = \"auto\"; "
+				      "when = { operation = \"check\"; }; },\n"
+				      "{ name = \"c\"; verdict = \"throttle\"; } );");
+
+	(void)state;
+	assert_int_equal(policy->rules[0].set.pbs_jobs, PBS_JOBS_LEAVE);
+	assert_int_equal(policy->rules[1].set.pbs_jobs, PBS_JOBS_AUTO);
+	assert_int_equal(policy->rules[2].set.pbs_jobs, PBS_JOBS_STOP);
+	conf_policy_free(policy);
+}
+
 /* Also where `defaults` and rules pull in different directions. */
 static void what_is_printed_loads_again_and_prints_the_same(void **state)
 {
@@ -111,6 +159,13 @@ static void what_is_printed_loads_again_and_prints_the_same(void **state)
 		");",
 		"rules = ( { name = \"x\"; verdict = \"hold\"; when = { sensor = \"blind\"; }; } "
 		");",
+		"defaults = { rpo = \"1d\"; max_hold = \"rpo\"; max_pause = \"20s\"; recheck = "
+		"\"10h\"; pbs_jobs = \"stop\"; };"
+		"sensor = { max_hold = \"rpo\"; };"
+		"rules = ( { name = \"x\"; verdict = \"allow\"; when = { load = \"> 1\"; }; }, { "
+		"name = \"y\"; verdict = \"throttle\"; too_slow = \"hold\"; when = { load = \"> "
+		"0.5\"; }; }, { name = \"z\"; verdict = \"hold\"; max_hold = \"1h\"; } );",
+		"rules = ( { name = \"x\"; verdict = \"throttle\"; rate = \"1 MB/s\"; } );",
 	};
 	size_t i;
 
@@ -411,6 +466,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(an_empty_file_is_the_shipped_defaults),
 		cmocka_unit_test(a_rule_inherits_and_overrules),
+		cmocka_unit_test(a_hold_may_end_with_the_age_of_a_backup),
+		cmocka_unit_test(a_rule_that_allows_leaves_the_backup_servers_jobs_alone),
 		cmocka_unit_test(what_is_printed_loads_again_and_prints_the_same),
 		cmocka_unit_test(contradictions_are_refused),
 		cmocka_unit_test(a_broken_file_leaves_nothing_behind),
