@@ -115,6 +115,10 @@ static bool url_allowed(const struct http_request *request, struct err *err)
 
 	if (request->deadline_ms <= 0)
 		return err_set(err, ERR_INVALID, "a call needs a deadline");
+	if (http && request->n_fingerprints)
+		return err_set(err, ERR_INVALID,
+			"'%s' must be https: only there is a certificate with a fingerprint",
+			request->url);
 	if (strncasecmp(request->url, "https://", 8) == 0 && !request->socket)
 		return true;
 	if (http && (request->socket || url_is_loopback(request->url)))
@@ -191,6 +195,10 @@ struct easy *easy_http(const struct http_request *request, struct err *err)
 	snprintf(easy->what, sizeof(easy->what), "%s",
 		request->socket ? request->socket : request->url);
 	easy->response.body.max = request->body_max ? request->body_max : HTTP_BODY_MAX_DEFAULT;
+	if (request->n_fingerprints &&
+		!trust_set(&easy->trust, easy->curl, request->fingerprints, request->n_fingerprints,
+			err))
+		goto failed;
 	if (!set_headers(easy, request, err))
 		goto failed;
 	if (!set_method(easy, request) ||
@@ -217,13 +225,23 @@ static enum err_kind connect_kind(const struct easy *easy)
 	return sys == EAGAIN ? ERR_BUSY : ERR_GONE;
 }
 
+/* The connection broke while TLS was being agreed on. */
+static bool broke_off(const struct easy *easy, CURLcode code)
+{
+	long sys = 0;
+
+	curl_easy_getinfo(easy->curl, CURLINFO_OS_ERRNO, &sys);
+	return code == CURLE_SSL_CONNECT_ERROR && (sys == ECONNRESET || sys == EPIPE);
+}
+
 static enum err_kind failure_kind(const struct easy *easy, CURLcode code)
 {
 	/* Not an enum that may be listed: each libcurl has another set of codes. */
 	if (code == CURLE_COULDNT_CONNECT)
 		return connect_kind(easy);
 	if (code == CURLE_COULDNT_RESOLVE_HOST || code == CURLE_GOT_NOTHING ||
-		code == CURLE_RECV_ERROR || code == CURLE_SEND_ERROR || code == CURLE_PARTIAL_FILE)
+		code == CURLE_RECV_ERROR || code == CURLE_SEND_ERROR ||
+		code == CURLE_PARTIAL_FILE || broke_off(easy, code))
 		return ERR_GONE;
 	if (code == CURLE_OPERATION_TIMEDOUT)
 		return ERR_TIMEOUT;
@@ -240,8 +258,16 @@ static enum err_kind failure_kind(const struct easy *easy, CURLcode code)
 void easy_failure(const struct easy *easy, CURLcode code, struct err *err)
 {
 	const char *text = easy->error[0] ? easy->error : curl_easy_strerror(code);
+	char print[TRUST_TEXT_MAX];
 	long sys = 0;
 
+	if (easy->trust.refused) {
+		err_set(err, ERR_DENIED,
+			"'%s': the certificate's fingerprint is %s, which is none of those "
+			"configured",
+			easy->what, trust_text(easy->trust.seen, print));
+		return;
+	}
 	if (easy->too_long) {
 		err_set(err, ERR_LIMIT, "'%s' answered more than %zu bytes", easy->what,
 			easy->response.body.max);

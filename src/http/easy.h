@@ -6,6 +6,7 @@
 #include <curl/curl.h>
 
 #include "http/multi.h"
+#include "http/trust.h"
 
 struct easy {
 	CURL *curl;
@@ -14,6 +15,7 @@ struct easy {
 	char error[CURL_ERROR_SIZE];
 	char what[160]; /* whom we call, for the error's sentence */
 	struct http_response response;
+	struct trust trust; /* n 0: authorities are trusted, not fingerprints */
 	bool too_long;
 	struct buf upload; /* a mail's text */
 	size_t upload_at;
