@@ -12,7 +12,7 @@ CC := gcc
 endif
 VERSION := 0.1.0
 B ?= build
-PKGS := jansson libcurl libssh libconfig sqlite3 libmicrohttpd libsystemd libcrypto
+PKGS := jansson libcurl libssh libconfig sqlite3 libmicrohttpd libsystemd libssl libcrypto
 
 WARN := -Wall -Wextra -Wconversion -Wno-sign-conversion -Wshadow -Wswitch-enum -Wmissing-prototypes -Wstrict-prototypes \
 	-Wvla -Wformat=2 -Wundef -Wpointer-arith -Wcast-qual

@@ -17,7 +17,7 @@ command -v clang >/dev/null || { echo "fuzz: needs clang"; exit 1; }
 
 make --no-print-directory B="$b" CC=clang COV= HARDEN=-fPIE \
 	SANFLAGS='-fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all' "$b/librebuildgate.a" >/dev/null
-libs=$(pkg-config --libs jansson libcurl libssh libconfig sqlite3 libmicrohttpd libsystemd libcrypto)
+libs=$(pkg-config --libs jansson libcurl libssh libconfig sqlite3 libmicrohttpd libsystemd libssl libcrypto)
 mapfile -t names < <(if [ $# -gt 0 ]; then printf '%s\n' "$@"; else for f in tests/fuzz/fuzz_*.c; do f=${f##*/fuzz_}; echo "${f%.c}"; done; fi)
 status=0
 for name in "${names[@]}"; do
