@@ -123,7 +123,7 @@ static void on_done(void *data, const struct http_response *response, const stru
 	wake(remote->remotes);
 	if (!response) {
 		err = *http_err;
-		err_prefix(&err, "%s", what.what);
+		err_prefix(&err, "cannot %s", what.what);
 		judge_failure(remote, &err);
 	} else {
 		ok = api_ok(remote->kind, response->status, response->body.data, response->body.len,

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: MIT
+/* What lever 2's own files share: pbs_lever.c (what it wants and does next), pbs_lever_call.c (the
+ * calls and what comes of them), pbs_lever_sight.c (what the server's rules say). */
+#ifndef RG_GATE_PBS_LEVER_IMPL_H
+#define RG_GATE_PBS_LEVER_IMPL_H
+
+#include "gate/gate.h"
+#include "gate/pbs_lever.h"
+#include "gate/pbs_lever_rule.h"
+#include "gate/remote.h"
+#include "gate/timer.h"
+
+#define PBS_READ_MS (3 * MS_SECOND)   /* between two looks while a rule of ours is there */
+#define PBS_FRESH_MS (5 * MS_SECOND)  /* no change by an older look than this */
+#define PBS_PROBE_MS (5 * MS_MINUTE)  /* between two looks while nothing is wanted */
+#define PBS_CLOCK_MS (10 * MS_MINUTE) /* between two looks at the server's clock */
+
+/* What one look at the server's rules said. */
+struct pbs_sight {
+	bool known;
+	int64_t at_ms;
+	bool found, ours; /* a rule with our name, and with our comment */
+	struct pbs_rule rule;
+	char digest[65];    /* of the list; "" : not told */
+	bool changeable;    /* nothing was changed since: `digest` may be used */
+	bool tie;           /* an administrator's rule is for all connections too */
+	int64_t cap;        /* its rate; 0: none */
+	char hidden_by[64]; /* a rule that takes connections from ours */
+	struct opt moved;   /* cur-rate-in */
+};
+
+enum pbs_op {
+	PBS_OP_NONE = 0,
+	PBS_OP_READ,
+	PBS_OP_CLOCK,
+	PBS_OP_CREATE,
+	PBS_OP_UPDATE,
+	PBS_OP_DELETE
+};
+
+struct pbs_lever {
+	struct pbs_levers *levers;
+	char name[NAS_NAME_MAX];
+	struct timer timer;
+	bool retired; /* no longer configured: only put back */
+
+	enum steer_path want;
+	int64_t want_rate;
+	char why[200];
+
+	struct pbs_sight sight;
+	struct pbs_rest rest;
+	bool clock_known;
+	int64_t clock_utc_s, clock_at_ms, offset_s; /* the server's */
+
+	enum pbs_op op;        /* in flight */
+	struct pbs_rule draft; /* of that change */
+	int64_t draft_end_ms, draft_offset_s;
+
+	int64_t set_ms; /* boot time since when what is there is there */
+	bool confirmed; /* read back since */
+	int64_t end_ms; /* boot time at which its timeframe ends */
+	int64_t end_span_ms;
+	int64_t end_offset_s; /* it was made with this offset */
+
+	bool usable;
+	bool change_failed; /* the last change did, and is still wanted */
+	bool lost_race;     /* it was tried again once already */
+	bool maybe;         /* a rule of ours may be there that was not seen yet */
+	bool blind_rates;   /* Sys.Audit is missing: the rates cannot be read */
+	bool looked_up;     /* what the record says of an earlier gate was compared */
+	unsigned failures;
+	int64_t retry_ms; /* boot time; nothing before */
+	char trouble[240];
+	int64_t said_ms; /* boot time at which it was last said; 0: not */
+	char warned_hidden[64];
+	unsigned stolen;   /* our rule was taken away, in a row */
+	int64_t stolen_ms; /* the last time */
+};
+
+struct pbs_levers {
+	struct gate *gate;
+	size_t n;
+	struct pbs_lever *list[SETTINGS_MAX_PBS * 2]; /* owned */
+};
+
+/* The networks of our rule; returns how many. */
+size_t pbs_lever_networks(const struct pbs_lever *lever, const char *ret[PBS_MAX_NETWORKS]);
+
+/* Takes a list of rules. */
+bool pbs_sight_read(struct pbs_lever *lever, const char *body, size_t len, int64_t now_ms,
+	struct pbs_sight *ret, struct err *err);
+/* The rule as text for the record. */
+void pbs_rule_text(const struct pbs_rule *rule, char *ret, size_t size);
+
+/* The rate that our rule shall have now; 0: there shall be none. */
+int64_t pbs_lever_target(const struct pbs_lever *lever, int64_t now_ms);
+/* Whether what is there is not what shall be there. */
+bool pbs_lever_differs(const struct pbs_lever *lever, int64_t now_ms);
+
+/* Starts one call; its end calls pbs_lever_work() again. */
+void pbs_lever_read(struct pbs_lever *lever, struct remote *remote);
+void pbs_lever_clock(struct pbs_lever *lever, struct remote *remote);
+void pbs_lever_change(struct pbs_lever *lever, struct remote *remote, int64_t now_ms);
+/* Blocking: deletes our rule, where it is there. False where that is not sure. */
+bool pbs_lever_delete_now(struct pbs_lever *lever, struct remote *remote, int64_t deadline_ms);
+
+void pbs_lever_work(struct pbs_lever *lever);
+/* What does not work; said when it is news. "" ends it. */
+void pbs_lever_trouble(struct pbs_lever *lever, const char *text);
+
+#endif
