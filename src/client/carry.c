@@ -67,6 +67,8 @@ json_t *ask_json(const struct ask *ask)
 		ok = json_put(object, "guests", guests_json(request));
 	if (ok && request->next_start_utc_ms.known)
 		ok = json_put_opt(object, "next_start_utc_ms", request->next_start_utc_ms);
+	if (ok && request->n_qemu.known)
+		ok = json_put_opt(object, "n_qemu", request->n_qemu);
 	if (ok && request->backup_age_ms.known)
 		ok = json_put_opt(object, "backup_age_ms", request->backup_age_ms);
 	if (ok)

@@ -12,6 +12,7 @@
 #include "core/override.h"
 #include "core/reason.h"
 #include "core/rules.h"
+#include "core/slow.h"
 #include "core/span.h"
 
 bool deciding_mid_job(const struct deciding *d)
@@ -95,7 +96,7 @@ static bool outage_spent(struct deciding *d, const struct rule *rule)
 	const struct ticket_view *ticket = &d->in->ticket;
 	char spent[UNITS_TEXT_MAX];
 
-	if (rule->verdict != VERDICT_HOLD || !d->blind_ms.known ||
+	if (rule->verdict != VERDICT_HOLD || !d->blind_ms.known || hold_to_rpo(d, &rule->set) ||
 		d->blind_ms.v < rule->set.max_hold.v)
 		return false;
 	settle(d, 4, rule->set.on_expiry == VERDICT_HOLD ? VERDICT_ALLOW : rule->set.on_expiry,
@@ -215,6 +216,30 @@ static bool step_6(struct deciding *d)
 	return true;
 }
 
+/* All that it backs up are containers, as far as is known. */
+static bool only_containers(const struct request *request)
+{
+	return request->guest_type == GUEST_LXC ||
+		(request->n_qemu.known && request->n_qemu.v == 0);
+}
+
+/* Why nothing can be moved. A container's backup has no job of its own that could be slowed while
+ * it runs (pve-container PVE/VZDump/LXC.pm), and vzdump reads bwlimit before it asks
+ * (pve-manager PVE/VZDump.pm new()). */
+static void no_lever(struct deciding *d, enum verdict instead)
+{
+	if (only_containers(&d->in->request))
+		reason_add(d->ret, REASON_NO_LEVER,
+			"nothing can slow a container's backup onto this storage while it runs, "
+			"only a bwlimit (of the job or vzdump.conf) could, and from its next run "
+			"on: %s instead",
+			verdict_word(instead));
+	else
+		reason_add(d->ret, REASON_NO_LEVER,
+			"no lever is set up that could slow this job: %s instead",
+			verdict_word(instead));
+}
+
 /* What the job does: a throttle needs something that can be moved. */
 static void act(struct deciding *d)
 {
@@ -225,14 +250,34 @@ static void act(struct deciding *d)
 	ret->then_act = ret->then;
 	if (ret->then == VERDICT_THROTTLE && !d->in->lever)
 		ret->then_act = instead == VERDICT_HOLD ? VERDICT_ALLOW : instead;
-	if (ret->verdict != VERDICT_THROTTLE || d->in->lever)
+	if (ret->verdict != VERDICT_THROTTLE)
 		return;
+	if (d->in->lever) {
+		ret->protect_ppm = d->protect_ppm;
+		return;
+	}
 	/* It waited for that already, or may not wait any more: never in a circle. */
 	if (instead == VERDICT_HOLD && !d->waits)
 		instead = VERDICT_ALLOW;
 	ret->act = instead;
-	reason_add(ret, REASON_NO_LEVER, "no lever is set up that could slow this job: %s instead",
-		verdict_word(instead));
+	no_lever(d, instead);
+}
+
+/* Beside every hold: how old the last good backup is, and how old it may get. */
+static void age(struct deciding *d)
+{
+	const struct request *request = &d->in->request;
+	const struct rule_settings *set = d->set;
+	char buf[160], shown[UNITS_TEXT_MAX];
+	struct text text = {buf, sizeof(buf), 0};
+
+	if (d->ret->act != VERDICT_HOLD || !request->backup_age_ms.known)
+		return;
+	text_add(&text, "%s is %s old", reason_backup(request),
+		span_show(request->backup_age_ms.v, shown));
+	if (set->rpo_ms.known)
+		text_add(&text, ", and may get %s old (rpo)", span_show(set->rpo_ms.v, shown));
+	reason_add(d->ret, REASON_AGE, "%s", buf);
 }
 
 /* 8: observe only. An operator's override is not observed away by its rule: it has none. */
@@ -252,6 +297,8 @@ static void step_8(struct deciding *d)
 	}
 	ret->verdict = VERDICT_ALLOW;
 	ret->act = VERDICT_ALLOW;
+	ret->protect_ppm = 0;
+	ret->too_slow_ppm = OPT_NONE;
 	ret->step = 8;
 	ret->expires = false;
 	ret->ends_in_ms = OPT_NONE;
@@ -294,7 +341,9 @@ void decide(const struct policy *policy, const struct inputs *in, struct decisio
 		ret->act = ret->would_be = ret->verdict;
 	} else {
 		hold_step(&d);
+		slow_step(&d);
 		act(&d);
+		age(&d);
 		step_8(&d);
 	}
 	trace_settled(trace, ret->step);

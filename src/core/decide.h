@@ -43,6 +43,8 @@ struct ticket_view {
 	int hold_step; /* 2 to 6: the step that held it last (a rule, also one that goes on blindly,
 			  counts more than a blindness after it); 0 if nothing but the queue */
 	struct opt hold_blind_ms; /* for a hold of step 4: how long the NAS had been blind */
+	struct opt too_slow_ppm;  /* what too_slow made of the protected share when the job was let
+				     go: so much instead, 0: it is not slowed; unknown: nothing */
 };
 
 /* The queue as this request sees it. */
@@ -141,7 +143,8 @@ struct decision {
 	struct opt again_in_ms; /* decide again no later than this, whatever happens */
 
 	/* For act == throttle: what is protected, after `too_slow` relaxed it. */
-	int64_t protect_ppm; /* 0: not a throttle */
+	int64_t protect_ppm;     /* 0: not a throttle */
+	struct opt too_slow_ppm; /* for ticket.too_slow_ppm */
 
 	/* What the ticket must remember for the next decision. */
 	bool base_holds; /* steps 2 to 6 alone say hold */

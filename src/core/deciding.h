@@ -24,7 +24,8 @@ struct deciding {
 	bool outage;  /* a rule for the blind settled it: one budget for the whole outage */
 	bool at_once; /* wins over the queue, and `without_lever` does not hold it */
 
-	bool waits; /* step 7: the job waits */
+	bool waits;          /* step 7: the job waits */
+	int64_t protect_ppm; /* step 7: of a throttle, after too_slow */
 };
 
 /* The request comes from inside a running job. */

@@ -7,6 +7,7 @@
 #include "base/units.h"
 #include "core/match.h"
 #include "core/reason.h"
+#include "core/slow.h"
 #include "core/span.h"
 
 /* A hold ends that long before the job's next start, so that the job does not run twice in a row.
@@ -37,10 +38,11 @@ static enum verdict after_hold(enum verdict verdict)
 	return verdict == VERDICT_HOLD ? VERDICT_ALLOW : verdict_sane(verdict);
 }
 
-/* Steps 2 to 6 say hold, or a throttle that nothing can carry out and that holds then. */
+/* Steps 2 to 6 say hold, or a throttle that nothing can carry out, or that would take too long, and
+ * that holds then. */
 static bool base_holds(const struct deciding *d)
 {
-	if (d->base == VERDICT_HOLD)
+	if (d->base == VERDICT_HOLD || slow_holds(d))
 		return true;
 	return d->base == VERDICT_THROTTLE && !d->in->lever && !d->at_once &&
 		d->set->without_lever == VERDICT_HOLD;
@@ -51,13 +53,33 @@ static bool for_blind(const struct policy *policy, const struct rule *rule)
 	return rule && (rule->on_sensor || rule == &policy->sensor);
 }
 
-/* A rule for the blind says how long an outage may hold; the job's own time is that of any job. */
-static int64_t budget_ms(const struct policy *policy, const struct rule *rule)
+bool hold_to_rpo(const struct deciding *d, const struct rule_settings *set)
 {
-	int64_t usual = policy->defaults.max_hold.v;
-	int64_t own = rule ? rule->set.max_hold.v : usual;
+	return set->hold_to_rpo && set->rpo_ms.known && d->in->request.backup_age_ms.known;
+}
 
-	return for_blind(policy, rule) && own < usual ? usual : own;
+/* The end that these settings give a hold. An age that is not known is not overdue: then max_hold
+ * bounds it, which is the shipped one where "rpo" is written. */
+static struct end end_by(
+	const struct deciding *d, const struct rule_settings *set, enum verdict then)
+{
+	int64_t age = d->in->request.backup_age_ms.v;
+
+	if (hold_to_rpo(d, set))
+		return (struct end){span_between(age, set->rpo_ms.v), REASON_RPO, then};
+	return (struct end){
+		span_between(d->in->ticket.held_ms, set->max_hold.v), REASON_EXPIRED, then};
+}
+
+/* A rule for the blind says how long an outage may hold; the job's own time is that of any job. */
+static struct end budget(const struct deciding *d, const struct rule *rule, enum verdict then)
+{
+	struct end usual = end_by(d, &d->policy->defaults, then);
+	struct end own = rule ? end_by(d, &rule->set, then) : usual;
+
+	if (for_blind(d->policy, rule) && own.code != REASON_RPO && own.left_ms < usual.left_ms)
+		return usual;
+	return own;
 }
 
 static void next_start(const struct deciding *d, struct end *end, enum verdict then)
@@ -75,13 +97,13 @@ static struct end end_of_hold(const struct deciding *d)
 {
 	enum verdict then = after_hold(d->set->on_expiry);
 	int64_t held = d->in->ticket.held_ms;
-	struct end end = {span_between(held, budget_ms(d->policy, d->rule)), REASON_EXPIRED, then};
+	struct end end = budget(d, d->rule, then);
 
 	/* At its end an override is no more; the rules decide then. */
 	if (d->override)
 		end_sooner(&end, span_between(d->in->now.utc_ms, d->override->until_utc_ms),
 			REASON_OVERRIDE, VERDICT_NONE);
-	if (d->outage) {
+	if (d->outage && !hold_to_rpo(d, d->set)) {
 		int64_t spent = d->blind_ms.known ? d->blind_ms.v : held;
 
 		end_sooner(&end, span_between(spent, d->set->max_hold.v), REASON_EXPIRED, then);
@@ -93,7 +115,8 @@ static struct end end_of_hold(const struct deciding *d)
 static void expire(struct deciding *d, const struct end *end)
 {
 	struct decision *ret = d->ret;
-	char held[UNITS_TEXT_MAX];
+	int64_t age = d->in->request.backup_age_ms.v;
+	char held[UNITS_TEXT_MAX], rpo[UNITS_TEXT_MAX];
 
 	ret->verdict = end->then;
 	ret->step = 7;
@@ -101,6 +124,11 @@ static void expire(struct deciding *d, const struct end *end)
 	if (end->code == REASON_NEXT_START)
 		reason_first(ret, end->code, "the job's next start is near, the hold ends: %s",
 			verdict_word(end->then));
+	else if (end->code == REASON_RPO)
+		reason_first(ret, end->code,
+			"%s is %s old, and may not get older than %s (rpo): %s",
+			reason_backup(&d->in->request), span_show(age, held),
+			span_show(span_add(age, end->left_ms), rpo), verdict_word(end->then));
 	else
 		reason_first(ret, end->code, "held for %s, as long as the policy allows: %s",
 			span_show(d->in->ticket.held_ms, held), verdict_word(end->then));
@@ -119,6 +147,17 @@ static void wait_until(struct deciding *d, const struct end *end)
 	d->ret->then = end->then;
 }
 
+static void held_as_too_slow(struct deciding *d)
+{
+	char buf[200];
+	struct text why = {buf, sizeof(buf), 0};
+
+	slow_sentence(d, &why);
+	d->ret->verdict = VERDICT_HOLD;
+	d->ret->step = 7;
+	reason_first(d->ret, REASON_TOO_SLOW, "%s: held", buf);
+}
+
 /* In job-init, where a rule, an override or the blindness holds. */
 static void hold(struct deciding *d)
 {
@@ -128,6 +167,8 @@ static void hold(struct deciding *d)
 		expire(d, &end);
 		return;
 	}
+	if (slow_holds(d))
+		held_as_too_slow(d);
 	wait_until(d, &end);
 	if (d->array && d->array->remaining_ms.known)
 		d->ret->expected_ms = OPT(span_add(d->array->remaining_ms.v, d->set->settle_ms));
@@ -161,6 +202,25 @@ struct queueing {
 	struct opt left_ms;         /* where known */
 	char text[200];
 };
+
+/* Not knowing of any restore is none. */
+static bool restore_reads(const struct deciding *d)
+{
+	return d->in->mapping.nas[0] && d->in->readers.known && d->in->readers.v > 0;
+}
+
+/* While a restore reads nothing begins to write there. */
+static void wait_restore(const struct deciding *d, struct queueing *q)
+{
+	struct text text = {q->text, sizeof(q->text), 0};
+	int64_t n = d->in->readers.v;
+
+	if (!restore_reads(d))
+		return;
+	q->waits_for = REASON_RESTORE;
+	text_add(&text, "%" PRId64 " restore%s from %s, no job starts before %s done", n,
+		n == 1 ? " reads" : "s read", d->in->mapping.nas, n == 1 ? "it is" : "they are");
+}
 
 /* How long nothing must have held it. After a mere blindness no longer than that took. */
 static int64_t settle_needed(const struct deciding *d, const struct queueing *q)
@@ -258,7 +318,8 @@ static void wait_interval(const struct deciding *d, struct queueing *q)
 		span_show(q->set->release_interval_ms, every));
 }
 
-/* The queue is for jobs that were held, and for newcomers until those are gone. */
+/* The queue is for jobs that were held, for newcomers until those are gone, and for all while a
+ * restore reads. */
 static bool queue_applies(const struct deciding *d)
 {
 	const struct queue_view *queue = &d->in->queue;
@@ -267,12 +328,13 @@ static bool queue_applies(const struct deciding *d)
 	if (d->base == VERDICT_THROTTLE && !d->in->lever)
 		goes = d->set->without_lever != VERDICT_DENY;
 	return goes && !d->at_once && d->base_step != 2 && !deciding_mid_job(d) &&
-		(d->in->ticket.was_held || queue->ahead > 0 || queue->backlog > 0);
+		(d->in->ticket.was_held || queue->ahead > 0 || queue->backlog > 0 ||
+			restore_reads(d));
 }
 
 static void wait_in_queue(struct deciding *d)
 {
-	static void (*const waits[])(const struct deciding *d, struct queueing *q) = {
+	static void (*const waits[])(const struct deciding *d, struct queueing *q) = {wait_restore,
 		wait_settle, wait_node, wait_window, wait_behind, wait_slot, wait_interval};
 	const struct ticket_view *ticket = &d->in->ticket;
 	struct queueing q = {.rule = policy_rule(d->policy, ticket->hold_rule)};
@@ -287,8 +349,7 @@ static void wait_in_queue(struct deciding *d)
 		return;
 	}
 	/* Nothing but the queue holds it: never stricter than what the rules say now. */
-	end = (struct end){span_between(ticket->held_ms, budget_ms(d->policy, q.rule)),
-		REASON_EXPIRED, milder(after_hold(q.set->on_expiry), d->base)};
+	end = budget(d, q.rule, milder(after_hold(q.set->on_expiry), d->base));
 	next_start(d, &end, end.then);
 	if (end.left_ms <= 0) {
 		expire(d, &end);

@@ -10,4 +10,7 @@
 
 void hold_step(struct deciding *d);
 
+/* The settings' holds end with the age of the oldest of the job's backups, which is known. */
+bool hold_to_rpo(const struct deciding *d, const struct rule_settings *set);
+
 #endif

@@ -38,6 +38,10 @@ static const char *const reason_words[] = {
 	[REASON_OBSERVE] = "observe",
 	[REASON_NOTE] = "note",
 	[REASON_ARRAY] = "array",
+	[REASON_RESTORE] = "restore",
+	[REASON_RPO] = "rpo",
+	[REASON_TOO_SLOW] = "too-slow",
+	[REASON_AGE] = "age",
 };
 
 WORDS(reason, enum reason_code, reason_words)
@@ -121,6 +125,12 @@ void trace_rule(struct trace *trace, int step, const char *fmt, ...)
 	va_start(ap, fmt);
 	trace_line(trace, step, fmt, ap);
 	va_end(ap);
+}
+
+const char *reason_backup(const struct request *request)
+{
+	return request->guest ? "the guest's last good backup"
+			      : "the oldest of its guests' last good backups";
 }
 
 /* How far the operation is and how fast. */

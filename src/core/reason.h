@@ -33,6 +33,9 @@ void trace_add(struct trace *trace, int step, const char *fmt, ...)
 void trace_rule(struct trace *trace, int step, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 
+/* Whose age request->backup_age_ms is. */
+const char *reason_backup(const struct request *request);
+
 /* What an array does: "md2 on nas1 is in recovery, 41.3 % done, about 2h 10min left at 37 MB/s". */
 void array_sentence(struct text *text, const char *nas, const struct array_facts *array);
 

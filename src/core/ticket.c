@@ -43,6 +43,7 @@ static void view(const struct ticket *ticket, int64_t now_ms, struct ticket_view
 	snprintf(ret->hold_rule, sizeof(ret->hold_rule), "%s", ticket->hold_rule);
 	ret->hold_step = ticket->hold_step;
 	ret->hold_blind_ms = ticket->hold_blind_ms;
+	ret->too_slow_ppm = ticket->too_slow_ppm;
 }
 
 /* All that decide() looks at, into run->scratch. `ticket` is NULL for a mere question. */
@@ -106,6 +107,7 @@ static void let_go(struct ticket_run *run, struct ticket *ticket)
 static void apply(struct ticket_run *run, struct ticket *ticket, const struct decision *d)
 {
 	remember_hold(ticket, d, run->scratch);
+	ticket->too_slow_ppm = d->too_slow_ppm;
 	if (d->expires) {
 		ticket->expired = true;
 		ticket->expired_to = d->verdict;

@@ -65,7 +65,11 @@ json_t *wire_decision(const struct decision *decision)
 			json_put_bool(object, "expires", decision->expires) &&
 			json_put_bool(object, "mid_job", decision->mid_job) &&
 			json_put_text(object, "hold_rule", decision->hold_rule) &&
-			json_put_int(object, "hold_step", decision->hold_step));
+			json_put_int(object, "hold_step", decision->hold_step) &&
+			(!decision->protect_ppm ||
+				json_put_int(object, "protect_ppm", decision->protect_ppm)) &&
+			(!decision->too_slow_ppm.known ||
+				json_put_opt(object, "too_slow_ppm", decision->too_slow_ppm)));
 }
 
 bool wire_decision_read(const json_t *value, struct decision *ret, struct err *err)
@@ -90,7 +94,9 @@ bool wire_decision_read(const json_t *value, struct decision *ret, struct err *e
 		!json_may_bool(value, "expires", &ret->expires, err) ||
 		!json_may_bool(value, "mid_job", &ret->mid_job, err) ||
 		!json_may_copy(value, "hold_rule", ret->hold_rule, sizeof(ret->hold_rule), err) ||
-		!json_may_int(value, "hold_step", 0, 8, &hold_step, err))
+		!json_may_int(value, "hold_step", 0, 8, &hold_step, err) ||
+		!json_may_int(value, "protect_ppm", 0, 1000000, &ret->protect_ppm, err) ||
+		!json_may_opt(value, "too_slow_ppm", &ret->too_slow_ppm, err))
 		return false;
 	ret->step = (int)step;
 	ret->hold_step = (int)hold_step;

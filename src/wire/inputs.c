@@ -25,6 +25,12 @@ static json_t *facts_covered(const struct inputs *in)
 	return value;
 }
 
+/* What a later release added is left out where it says nothing: such a row is as it was. */
+static bool put_known(json_t *object, const char *name, struct opt v)
+{
+	return !v.known || json_put_opt(object, name, v);
+}
+
 static json_t *view_value(const struct ticket_view *view)
 {
 	json_t *object = json_object();
@@ -41,7 +47,8 @@ static json_t *view_value(const struct ticket_view *view)
 			json_put_opt(object, "clear_ms", view->clear_ms) &&
 			json_put_text(object, "hold_rule", view->hold_rule) &&
 			json_put_int(object, "hold_step", view->hold_step) &&
-			json_put_opt(object, "hold_blind_ms", view->hold_blind_ms));
+			json_put_opt(object, "hold_blind_ms", view->hold_blind_ms) &&
+			put_known(object, "too_slow_ppm", view->too_slow_ppm));
 }
 
 static bool view_read(const json_t *value, struct ticket_view *ret, struct err *err)
@@ -59,7 +66,8 @@ static bool view_read(const json_t *value, struct ticket_view *ret, struct err *
 		!json_may_opt(value, "clear_ms", &ret->clear_ms, err) ||
 		!json_may_copy(value, "hold_rule", ret->hold_rule, sizeof(ret->hold_rule), err) ||
 		!json_get_int(value, "hold_step", 0, 8, &hold_step, err) ||
-		!json_may_opt(value, "hold_blind_ms", &ret->hold_blind_ms, err))
+		!json_may_opt(value, "hold_blind_ms", &ret->hold_blind_ms, err) ||
+		!json_may_opt(value, "too_slow_ppm", &ret->too_slow_ppm, err))
 		return false;
 	ret->hold_step = (int)hold_step;
 	return true;
@@ -141,6 +149,8 @@ json_t *wire_inputs(const struct inputs *in)
 		object && json_put(object, "request", wire_request(&in->request)) &&
 			json_put(object, "mapping", wire_mapping(&in->mapping)) &&
 			json_put_bool(object, "lever", in->lever) &&
+			put_known(object, "readers", in->readers) &&
+			put_known(object, "predicted_ms", in->predicted_ms) &&
 			json_put(object, "facts", facts_covered(in)) &&
 			json_put(object, "ticket", view_value(&in->ticket)) &&
 			json_put(object, "queue", queue_value(&in->queue)) &&
@@ -163,6 +173,8 @@ bool wire_inputs_read(const json_t *value, struct inputs *ret, struct err *err)
 		part_get_object(value, "now", &now, err) &&
 		part_get_list(value, "overrides", OVERRIDE_MAX, &overrides, err) &&
 		json_get_bool(value, "lever", &ret->lever, err) &&
+		json_may_opt(value, "readers", &ret->readers, err) &&
+		json_may_opt(value, "predicted_ms", &ret->predicted_ms, err) &&
 		wire_request_read(request, &ret->request, err) &&
 		wire_mapping_read(mapping, &ret->mapping, err) &&
 		wire_facts_read(facts, &ret->facts, err) && view_read(view, &ret->ticket, err) &&

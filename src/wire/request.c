@@ -45,6 +45,8 @@ json_t *wire_request(const struct request *request)
 			json_put_text(object, "guest_type", guest_type_word(request->guest_type)) &&
 			json_put_text(object, "mode", backup_mode_word(request->mode)) &&
 			(!request->n_guests || json_put(object, "guests", guests_list(request))) &&
+			(!request->n_qemu.known ||
+				json_put_opt(object, "n_qemu", request->n_qemu)) &&
 			(!request->next_start_utc_ms.known ||
 				json_put_opt(
 					object, "next_start_utc_ms", request->next_start_utc_ms)) &&
@@ -83,7 +85,7 @@ bool wire_request_read(const json_t *value, struct request *ret, struct err *err
 		may_guest(value, "guest", &ret->guest, err) &&
 		PART_MAY_ENUM(value, "guest_type", guest_type_parse, &ret->guest_type, err) &&
 		PART_MAY_ENUM(value, "mode", backup_mode_parse, &ret->mode, err) &&
-		guests_read(value, ret, err) &&
+		guests_read(value, ret, err) && json_may_opt(value, "n_qemu", &ret->n_qemu, err) &&
 		json_may_opt(value, "next_start_utc_ms", &ret->next_start_utc_ms, err) &&
 		json_may_opt(value, "backup_age_ms", &ret->backup_age_ms, err);
 }

@@ -78,6 +78,8 @@ json_t *wire_ticket(const struct ticket *ticket, const struct moment *now)
 			json_put_text(object, "then", verdict_word(last->then)) &&
 			json_put_text(object, "then_act", verdict_word(last->then_act)) &&
 			json_put_opt(object, "expected_ms", last->expected_ms) &&
+			json_put_opt(object, "protect_ppm",
+				last->protect_ppm ? OPT(last->protect_ppm) : OPT_NONE) &&
 			json_put_text(object, "released_by", ticket->release_by) &&
 			json_put_text(object, "release_reason", ticket->release_reason) &&
 			json_put_int(object, "decision", ticket->last_decision_id));
@@ -106,6 +108,7 @@ static bool state_put(json_t *object, const struct ticket *ticket)
 		json_put_text(object, "hold_rule", ticket->hold_rule) &&
 		json_put_int(object, "hold_step", ticket->hold_step) &&
 		json_put_opt(object, "hold_blind_ms", ticket->hold_blind_ms) &&
+		json_put_opt(object, "too_slow_ppm", ticket->too_slow_ppm) &&
 		json_put_bool(object, "slot", ticket->slot) &&
 		json_put_bool(object, "took_queue", ticket->took_queue) &&
 		json_put_text(object, "nas", ticket->nas) &&
@@ -154,6 +157,7 @@ static bool numbers_read(const json_t *value, struct ticket *ret, struct err *er
 			err) ||
 		!json_get_int(value, "hold_step", 0, 8, &hold_step, err) ||
 		!json_may_opt(value, "hold_blind_ms", &ret->hold_blind_ms, err) ||
+		!json_may_opt(value, "too_slow_ppm", &ret->too_slow_ppm, err) ||
 		!json_get_int(
 			value, "last_decision_id", 0, INT64_MAX, &ret->last_decision_id, err) ||
 		!json_get_int(value, "guest", 0, UINT32_MAX, &guest, err))

@@ -22,7 +22,7 @@
 json_t *wire_inputs(const struct inputs *in);
 bool wire_inputs_read(const json_t *value, struct inputs *ret, struct err *err);
 
-/* `client`, `phase`, `storage`, `node`, `guest`, `guest_type`, `mode`, `guests`,
+/* `client`, `phase`, `storage`, `node`, `guest`, `guest_type`, `mode`, `guests`, `n_qemu`,
  * `next_start_utc_ms`, `backup_age_ms`: as in POST /v1/ask. */
 json_t *wire_request(const struct request *request);
 bool wire_request_read(const json_t *value, struct request *ret, struct err *err);
