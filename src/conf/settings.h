@@ -125,10 +125,12 @@ enum notify_event {
 	NOTIFY_SEES = 1 << 6,     /* it can be seen again */
 	NOTIFY_RULE = 1 << 7,     /* a rule with notify = true matched */
 	NOTIFY_RECORD = 1 << 8,   /* the record cannot be written, or can be again */
+	NOTIFY_UNGATED = 1 << 9,  /* a backup writes that never asked */
+	NOTIFY_STOPPED = 1 << 10, /* a running job or task was stopped, or is run again */
 };
 #define NOTIFY_SHIPPED                                                                             \
 	(NOTIFY_HOLD | NOTIFY_EXPIRED | NOTIFY_LOST | NOTIFY_BLIND | NOTIFY_SEES | NOTIFY_RULE |   \
-		NOTIFY_RECORD)
+		NOTIFY_RECORD | NOTIFY_UNGATED | NOTIFY_STOPPED)
 const char *notify_event_word(enum notify_event event); /* "hold", "released", ... */
 
 struct webhook_settings {
