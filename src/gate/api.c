@@ -38,6 +38,9 @@ static const struct route routes[] = {
 	{"GET", "/v1/nas", NULL, ROLE_LOOK, api_nas, false},
 	{"POST", "/v1/nas/", "/look", ROLE_OVERRIDE, api_nas_look, false},
 	{"POST", "/v1/nas/", "/forget", ROLE_OVERRIDE, api_nas_forget, true},
+	{"POST", "/v1/keep", NULL, ROLE_HOOK, api_keep, true},
+	{"GET", "/v1/levers", NULL, ROLE_LOOK, api_levers, false},
+	{"POST", "/v1/levers/reset", NULL, ROLE_OVERRIDE, api_levers_reset, true},
 	{"GET", "/v1/version", NULL, ROLE_LOOK, api_version, false},
 	{"GET", "/metrics", NULL, ROLE_LOOK, api_metrics, false},
 };

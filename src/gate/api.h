@@ -46,6 +46,11 @@ void api_override_cancel(struct gate *gate, struct call *call, const struct api_
 void api_log(struct gate *gate, struct call *call, const struct api_args *args);
 void api_stats(struct gate *gate, struct call *call, const struct api_args *args);
 void api_decision(struct gate *gate, struct call *call, const struct api_args *args);
+/* api_keep.c */
+void api_keep(struct gate *gate, struct call *call, const struct api_args *args);
+/* api_levers.c */
+void api_levers(struct gate *gate, struct call *call, const struct api_args *args);
+void api_levers_reset(struct gate *gate, struct call *call, const struct api_args *args);
 /* metrics.c */
 void api_metrics(struct gate *gate, struct call *call, const struct api_args *args);
 

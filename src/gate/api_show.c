@@ -8,6 +8,7 @@
 #include "gate/answer.h"
 #include "gate/api.h"
 #include "gate/gate.h"
+#include "gate/levers.h"
 #include "gate/notify.h"
 #include "gate/pending.h"
 #include "gate/server.h"
@@ -171,6 +172,20 @@ static json_t *storages_json(struct gate *gate)
 	return list;
 }
 
+/* What `rebuildgate levers` shows stands in the status too. */
+static bool put_levers(struct gate *gate, json_t *object)
+{
+	json_t *levers;
+	bool ok;
+
+	if (!gate->levers)
+		return true;
+	levers = levers_show(gate->levers);
+	ok = levers && json_object_update(object, levers) == 0;
+	json_decref(levers);
+	return ok;
+}
+
 static void status_now(struct gate *gate, struct call *call, void *data)
 {
 	json_t *object = json_object();
@@ -181,7 +196,8 @@ static void status_now(struct gate *gate, struct call *call, void *data)
 		!json_put(object, "nas", all_nas_json(gate, &now)) ||
 		!json_put(object, "storages", storages_json(gate)) ||
 		!json_put(object, "tickets", api_tickets_json(gate)) ||
-		!json_put(object, "overrides", api_overrides_json(gate))) {
+		!json_put(object, "overrides", api_overrides_json(gate)) ||
+		!put_levers(gate, object)) {
 		json_decref(object);
 		object = NULL;
 	}

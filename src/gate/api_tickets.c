@@ -9,6 +9,7 @@
 #include "gate/answer.h"
 #include "gate/api.h"
 #include "gate/desk_impl.h"
+#include "gate/levers.h"
 #include "gate/server.h"
 #include "wire/wire.h"
 
@@ -20,6 +21,16 @@ struct list {
 	struct moment now;
 };
 
+static json_t *live_json(struct gate *gate, const struct ticket *ticket, const struct moment *now)
+{
+	json_t *object = wire_ticket(ticket, now);
+
+	if (object && json_put(object, "lever", levers_ticket(gate->levers, ticket->id)))
+		return object;
+	json_decref(object);
+	return NULL;
+}
+
 json_t *api_tickets_json(struct gate *gate)
 {
 	const struct tickets *tickets = desk_tickets(gate->desk);
@@ -28,7 +39,7 @@ json_t *api_tickets_json(struct gate *gate)
 	size_t i;
 
 	for (i = 0; list && i < tickets->n; i++)
-		if (json_array_append_new(list, wire_ticket(&tickets->list[i], &now)) != 0) {
+		if (json_array_append_new(list, live_json(gate, &tickets->list[i], &now)) != 0) {
 			json_decref(list);
 			return NULL;
 		}

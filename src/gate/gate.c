@@ -14,19 +14,26 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "client/worker.h"
+#include "gate/ages.h"
 #include "gate/api.h"
 #include "gate/chores.h"
 #include "gate/desk.h"
+#include "gate/floor_lever.h"
+#include "gate/levers.h"
 #include "gate/load.h"
 #include "gate/notify.h"
+#include "gate/pbs_lever.h"
 #include "gate/pending.h"
+#include "gate/remote.h"
 #include "gate/run.h"
 #include "gate/server.h"
+#include "gate/tasks.h"
 #include "gate/waiters.h"
 #include "gate/watch.h"
 #include "gate/workers.h"
 
 #define DRAIN_MS 700
+#define PUT_BACK_MS (5 * MS_SECOND) /* for all levers, at the end */
 
 static const int signal_numbers[] = {SIGTERM, SIGINT, SIGHUP, SIGCHLD};
 #define N_SIGNALS (sizeof(signal_numbers) / sizeof(signal_numbers[0]))
@@ -46,10 +53,13 @@ static void reap(struct gate *gate)
 	int pid, status;
 	size_t i;
 
-	while ((pid = waitpid(-1, &status, WNOHANG)) > 0)
+	while ((pid = waitpid(-1, &status, WNOHANG)) > 0) {
+		if (floor_levers_reaped(gate->floors, pid))
+			continue;
 		for (i = 0; i < gate->n_watches; i++)
 			if (watch_reaped(gate->watches[i], pid))
 				break;
+	}
 }
 
 /* Nothing is lost by going: tickets are in the record, and who waits asks again. */
@@ -157,6 +167,36 @@ static bool open_parts(struct gate *gate, struct loaded *loaded, struct err *err
 		desk_open(gate, &gate->desk, err);
 }
 
+/* What needs the settings; a job that runs already is slowed again at once. */
+static bool open_levers(struct gate *gate, struct err *err)
+{
+	return remotes_open(gate, &gate->remotes, err) &&
+		pbs_levers_open(gate, &gate->pbs_levers, err) &&
+		floor_levers_open(gate, &gate->floors, err) &&
+		tasks_open(gate, &gate->tasks, err) && ages_open(gate, &gate->ages, err) &&
+		levers_open(gate, &gate->levers, err);
+}
+
+/* The levers first, while what carries their orders is still there. */
+static void close_levers(struct gate *gate)
+{
+	int64_t deadline_ms = clock_boot_ms() + PUT_BACK_MS;
+
+	levers_close(gate->levers);
+	gate->levers = NULL;
+	tasks_close(gate->tasks);
+	ages_close(gate->ages);
+	if (gate->pbs_levers)
+		pbs_levers_close(gate->pbs_levers, deadline_ms);
+	floor_levers_close(gate->floors, deadline_ms);
+	remotes_close(gate->remotes);
+	gate->pbs_levers = NULL;
+	gate->floors = NULL;
+	gate->tasks = NULL;
+	gate->ages = NULL;
+	gate->remotes = NULL;
+}
+
 /* The socket last: whoever can connect is answered. */
 static bool open_door(struct gate *gate, struct err *err)
 {
@@ -184,7 +224,7 @@ bool gate_open(struct gate *gate, struct loaded *loaded, struct err *err)
 	load_apply(gate, loaded);
 	if (!desk_restore(gate->desk, &restore))
 		log_err("Live tickets cannot be taken up again: %s", restore.text);
-	if (!chores_open(gate, err) || !open_door(gate, err))
+	if (!open_levers(gate, err) || !chores_open(gate, err) || !open_door(gate, err))
 		return false;
 	sd_event_set_watchdog(gate->loop, true);
 	return true;
@@ -214,6 +254,7 @@ void gate_close(struct gate *gate)
 	}
 	server_close(gate->server);
 	sock_close(&gate->sock);
+	close_levers(gate);
 	chores_close(gate);
 	for (i = 0; i < gate->n_watches; i++)
 		watch_free(gate->watches[i]);

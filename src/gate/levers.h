@@ -12,6 +12,7 @@
 #ifndef RG_GATE_LEVERS_H
 #define RG_GATE_LEVERS_H
 
+#include "base/buf.h"
 #include "base/err.h"
 #include "base/json.h"
 #include "core/request.h"
@@ -52,5 +53,10 @@ bool levers_record(struct gate *gate, int64_t ticket, const char *lever, const c
 
 /* For status and `rebuildgate levers`. */
 json_t *levers_show(struct levers *levers);
+/* What a live ticket gets: {"path","rate","by","share_ppm","text"}; JSON's null where it is not
+ * throttled. */
+json_t *levers_ticket(struct levers *levers, int64_t ticket);
+/* Prometheus' text, appended. */
+void levers_metrics(struct levers *levers, struct buf *buf);
 
 #endif

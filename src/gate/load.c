@@ -13,10 +13,16 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "gate/ages.h"
 #include "gate/desk.h"
+#include "gate/floor_lever.h"
 #include "gate/gate.h"
+#include "gate/levers.h"
 #include "gate/notify.h"
+#include "gate/pbs_lever.h"
 #include "gate/pending.h"
+#include "gate/remote.h"
+#include "gate/tasks.h"
 #include "gate/watch.h"
 
 #define STAGGER_MS 50 /* between the first looks of two NAS */
@@ -123,6 +129,22 @@ static void renew_watches(struct gate *gate)
 		watch_free(old[i]);
 }
 
+/* The parts around the levers, as far as they are open. */
+static void renew_levers(struct gate *gate)
+{
+	if (gate->remotes)
+		remotes_settings(gate->remotes);
+	if (gate->pbs_levers)
+		pbs_levers_settings(gate->pbs_levers);
+	if (gate->floors)
+		floor_levers_settings(gate->floors);
+	if (gate->tasks)
+		tasks_settings(gate->tasks);
+	if (gate->ages)
+		ages_settings(gate->ages);
+	levers_settings(gate->levers);
+}
+
 void load_apply(struct gate *gate, struct loaded *loaded)
 {
 	struct settings *settings = gate->settings;
@@ -139,6 +161,7 @@ void load_apply(struct gate *gate, struct loaded *loaded)
 	gate->policy_text = loaded->policy_text;
 	*loaded = (struct loaded){0};
 	renew_watches(gate);
+	renew_levers(gate);
 	notify_reload(gate->notify);
 	desk_policy(gate->desk);
 	settings_free(settings);

@@ -4,6 +4,7 @@
 #ifndef RG_GATE_MATCHED_H
 #define RG_GATE_MATCHED_H
 
+#include "core/decide.h"
 #include "core/policy.h"
 #include "md/facts.h"
 
@@ -15,5 +16,14 @@ struct gate;
  * the policy is loaded again. */
 const struct rule *matched_rule(
 	struct gate *gate, const char *storage, char ret_array[MD_NAME_MAX]);
+
+/* The first rule that matches this array for `in` (request, mapping, facts and now are looked at;
+ * of a blind NAS what was seen last counts); NULL where none does, or where the gate or that rule
+ * only observes or is switched off. Pure. */
+const struct rule *matched_on(
+	const struct policy *policy, const struct inputs *in, const struct array_facts *array);
+
+/* Whether the array does something now that a rule could protect: it moves, or would. */
+bool matched_works(const struct array_facts *array);
 
 #endif

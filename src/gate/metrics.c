@@ -7,6 +7,7 @@
 #include "gate/answer.h"
 #include "gate/api.h"
 #include "gate/desk_impl.h"
+#include "gate/levers.h"
 #include "gate/notify.h"
 #include "gate/server.h"
 #include "gate/watch.h"
@@ -255,6 +256,7 @@ void api_metrics(struct gate *gate, struct call *call, const struct api_args *ar
 	job_metrics(gate, &buf);
 	nas_metrics(gate, &now, &buf);
 	array_metrics(gate, &now, &buf);
+	levers_metrics(gate->levers, &buf);
 	if (buf.failed)
 		buf_release(&buf);
 	call_answer(call, 200, "text/plain; version=0.0.4; charset=utf-8", buf.data, buf.len);

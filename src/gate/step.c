@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "gate/desk_impl.h"
+#include "gate/levers.h"
 #include "gate/waiters.h"
 #include "gate/watch.h"
 #include "gate/workers.h"
@@ -353,6 +354,7 @@ void step_after(struct desk *desk)
 	if (desk->anchored >= ANCHOR_ROWS)
 		desk_anchor(desk);
 	plan_tick(desk);
+	levers_changed(desk->gate->levers);
 	for (i = 0; i < desk->gate->n_watches; i++)
 		watch_replan(desk->gate->watches[i]);
 	if (desk->cap_effects > EFFECTS_KEEP) {

@@ -13,6 +13,7 @@
 #include "core/sight.h"
 #include "gate/desk.h"
 #include "gate/gate.h"
+#include "gate/levers.h"
 #include "gate/pending.h"
 #include "gate/reading.h"
 #include "nas/probe.h"
@@ -26,6 +27,7 @@
 #define CONFIRM_MS MS_SECOND
 #define CONFIRM_MOST 3
 #define GIVEN_UP_MAX 4
+#define LEVERS_MS (2 * MS_SECOND) /* between looks while a lever is set */
 
 struct watch {
 	struct gate *gate;
@@ -102,7 +104,9 @@ static int64_t interval(const struct watch *watch)
 		return PAUSE_MAX_MS;
 	if (confirming(watch) && !watch->partials)
 		return ms < CONFIRM_MS ? ms : CONFIRM_MS;
-	if (!watch->failures && !watch->partials && !watch_busy(watch) &&
+	if (levers_busy(watch->gate->levers, watch_name(watch)) && ms > LEVERS_MS)
+		ms = LEVERS_MS;
+	else if (!watch->failures && !watch->partials && !watch_busy(watch) &&
 		!desk_waits(watch->gate->desk, watch_name(watch)))
 		return settings->idle_poll_ms;
 	for (i = 0; i < doublings && ms < PAUSE_MAX_MS; i++)
@@ -182,6 +186,7 @@ static void end_look(struct watch *watch, const struct moment *now)
 	if (changed)
 		tell_change(watch, facts->sensor != SENSOR_OK);
 	desk_looked(watch->gate->desk, &watch->reading, changed);
+	levers_looked(watch->gate->levers, watch);
 	watch_replan(watch);
 	pending_check(watch->gate->pending);
 }

@@ -3,7 +3,10 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "gate/ages.h"
 #include "gate/desk_impl.h"
+#include "gate/levers.h"
+#include "gate/tasks.h"
 #include "gate/watch.h"
 
 void world_facts(
@@ -29,6 +32,11 @@ static void look(void *data, struct inputs *ret)
 
 	settings_mapping(gate->settings, ret->request.storage, &ret->mapping);
 	world_facts(gate, ret->mapping.nas, &gate->now, &ret->facts);
+	if (gate->ages)
+		ages_fill(gate->ages, &ret->request, &gate->now);
+	ret->readers = gate->tasks ? tasks_readers(gate->tasks, ret->mapping.nas) : OPT_NONE;
+	ret->lever = levers_can(gate->levers, &ret->request);
+	ret->predicted_ms = levers_predict(gate->levers, &ret->request);
 }
 
 static size_t overrides(void *data, const struct moment *now, struct override *ret)

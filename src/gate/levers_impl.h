@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: MIT
+/*
+ * What the files of the levers share: levers.c (life, order of a run), levers_jobs.c (which jobs
+ * are slowed, by which path), levers_steer.c (one controller for each array), levers_keep.c
+ * (keepers), levers_move.c (backup servers, the NAS's own levers), levers_record.c (the record),
+ * levers_tell.c (the journal), levers_show.c (JSON).
+ */
+#ifndef RG_GATE_LEVERS_IMPL_H
+#define RG_GATE_LEVERS_IMPL_H
+
+#include "core/steer.h"
+#include "core/ticket.h"
+#include "gate/floor_lever.h"
+#include "gate/gate.h"
+#include "gate/levers.h"
+#include "gate/pbs_lever.h"
+#include "gate/tasks.h"
+#include "gate/timer.h"
+
+#define LEVERS_ARRAYS 64 /* steered at a time: bits of a job's `arrays` */
+#define LEVERS_KEEPERS 256
+#define LEVERS_JOBS (TICKETS_MAX + TASK_WRITERS_MAX)
+#define LEVERS_PACES 64
+#define LEVERS_SAID 256
+#define LEVERS_RECORDED 128
+#define LEVERS_BUSY_MS (2 * MS_SECOND) /* between looks while something is set */
+#define KEEPER_FREE_MS MS_MINUTE       /* a keeper without a gate frees its guest after so long */
+#define KEEPER_SILENT_MS (20 * MS_SECOND)
+
+/* By what a job is slowed. */
+enum lever_by { BY_NOTHING = 0, BY_KEEPER, BY_PBS };
+
+/* A job that writes, or is about to. */
+struct lever_job {
+	int64_t ticket; /* 0: one that never asked */
+	char upid[256];
+	char node[NODE_NAME_MAX];
+	char storage[STORAGE_NAME_MAX];
+	char nas[NAS_NAME_MAX];
+	char pbs[NAS_NAME_MAX]; /* the backup server that it goes through, or "" */
+	uint32_t guest;         /* under way now; 0: none, or not known */
+	bool throttled;
+	bool stop;       /* a rule that began to match says so */
+	uint64_t arrays; /* those steered for it, by index */
+	enum lever_by by;
+	char rule[RULE_NAME_MAX];
+	char text[240]; /* why it is slowed by that, or by nothing */
+};
+
+/* One array and its controller. */
+struct steered {
+	char nas[NAS_NAME_MAX]; /* "": free */
+	char array[MD_NAME_MAX];
+	struct steer steer;
+	struct steer_output out; /* what holds now: the controller's, or what overrules it */
+	/* Of the present run. */
+	bool protects;
+	bool restore; /* a restore reads: free */
+	bool blind;
+	bool others; /* something else writes, or may */
+	struct steer_rule rule;
+	struct opt max_pause_ms;
+	int64_t jobs;      /* throttled, and reached by a lever */
+	int64_t unreached; /* throttled, and reached by none */
+	int64_t units;     /* streams that share the path now */
+	/* Over time. */
+	int64_t read_at_ms; /* of the reading that was stepped on last */
+	int64_t applied_ms; /* boot time since which the path is in force; 0: not yet */
+	int64_t floor_ms;   /* boot time at which the NAS's floor was wanted first; 0: it is not */
+	bool floor_short;   /* it alone did not keep the share */
+	struct opt share;   /* ppm, smoothed: whether the floor alone is enough */
+	int64_t share_ms;
+	enum steer_path told_path;
+	enum steer_way told_way;
+	bool told_grip, told_restore;
+	int64_t told_ms;
+};
+
+struct keeper {
+	int64_t said_ms; /* boot time of its last ask; 0: free */
+	struct keep_ask said;
+	enum steer_path path; /* as answered last */
+	int64_t rate;
+	int64_t since_ms;   /* boot time since which it is set; 0: not */
+	int64_t applied_ms; /* boot time at which it told that the answer is in force; 0: not yet */
+	char told[200];     /* its trouble, as last told */
+};
+
+/* One backup server's part. */
+struct server_part {
+	char pbs[NAS_NAME_MAX];
+	int64_t jobs;
+	enum steer_path path;
+	int64_t rate;
+	int64_t since_ms; /* boot time since which something is wanted of it; 0: not */
+	char why[200];
+	char told[240]; /* its trouble, as last told */
+	char told_hidden[64];
+};
+
+/* What a storage's backups moved at the share that was protected. */
+struct paced {
+	char storage[STORAGE_NAME_MAX];
+	int64_t pace; /* bytes/s */
+	int64_t protect_ppm;
+	int64_t used_ms;
+};
+
+/* What was said of a job once. */
+enum { SAID_UNREACHED = 1 << 0, SAID_STOPPED = 1 << 1, SAID_THROTTLED = 1 << 2 };
+struct said {
+	int64_t ticket;
+	uint64_t upid; /* hash; 0: a ticket's */
+	unsigned what;
+	uint32_t guest;   /* under way, */
+	int64_t guest_ms; /* since this boot time */
+	int64_t used_ms;
+};
+
+/* A lever as the record has it. */
+#define RECORDED_WORDS 4
+struct recorded {
+	char lever[24], target[160];
+	bool moved;
+	struct {
+		char word[12];
+		int64_t at_ms;
+	} words[RECORDED_WORDS];
+	char last[48];
+	int64_t thinned; /* changes since the last row */
+	int64_t used_ms;
+};
+
+struct levers {
+	struct gate *gate;
+	struct timer timer;
+	struct moment now; /* of the run */
+	int64_t frozen_ms; /* boot time until which an operator wants nothing moved; 0: not */
+	char frozen_by[64];
+	size_t n_jobs;
+	struct lever_job jobs[LEVERS_JOBS];
+	struct steered arrays[LEVERS_ARRAYS];
+	struct keeper keepers[LEVERS_KEEPERS];
+	size_t n_servers;
+	struct server_part servers[SETTINGS_MAX_PBS];
+	struct paced paces[LEVERS_PACES];
+	struct said said[LEVERS_SAID];
+	struct recorded recorded[LEVERS_RECORDED];
+	int64_t orphans_ms; /* boot time at which keepers that a gate before us left are done */
+	struct task_writer writers[TASK_WRITERS_MAX];
+	size_t n_overrides;
+	struct override overrides[OVERRIDE_MAX];
+	struct inputs scratch;
+	bool closing;
+};
+
+/* levers.c */
+/* Collects, steps, moves: everything, by what is known now. */
+void levers_run(struct levers *levers);
+bool levers_frozen(const struct levers *levers);
+struct opt levers_readers(struct levers *levers, const char *nas);
+
+/* levers_jobs.c: fills jobs, and what the run knows of each array. */
+void levers_collect(struct levers *levers);
+/* The server's lever, if it may be counted on (or was never tried); NULL else. */
+struct pbs_lever *levers_pbs_usable(struct levers *levers, const char *pbs);
+
+/* levers_steer.c */
+struct steered *steered_find(struct levers *levers, const char *nas, const char *array);
+struct steered *steered_make(struct levers *levers, const char *nas, const char *array);
+void steered_step(struct levers *levers, struct steered *steered);
+/* The path that all arrays of a job leave it, and its text; FREE where none is steered. */
+struct job_path {
+	enum steer_path path;
+	int64_t rate;  /* of the whole path */
+	int64_t units; /* that share it */
+	const struct steered *steered;
+};
+struct job_path levers_path(struct levers *levers, uint64_t arrays);
+/* What a storage's backups moved, all together, at which protected share; false where it was never
+ * measured. */
+bool levers_paced(
+	struct levers *levers, const char *storage, int64_t *ret_pace, int64_t *ret_protect_ppm);
+
+/* levers_keep.c */
+struct keeper *keeper_of(struct levers *levers, int64_t ticket, uint32_t guest);
+bool keeper_alive(const struct levers *levers, const struct keeper *keeper);
+/* Those that are silent for good are forgotten. */
+void keepers_sweep(struct levers *levers);
+void keeper_target(const struct keeper *keeper, char ret[160]);
+
+/* levers_move.c */
+void servers_move(struct levers *levers);
+void servers_free(struct levers *levers, const char *why);
+void floors_move(struct levers *levers);
+struct floor_lever *levers_floor(struct levers *levers, const char *nas);
+/* The least that the NAS's own floor may be counted on for: it is set up, allowed and works. */
+bool floor_usable(struct levers *levers, const char *nas, const char *array);
+
+/* levers_tell.c */
+void levers_tell(struct levers *levers);
+/* True the first time. */
+bool levers_say_once(struct levers *levers, const struct lever_job *job, unsigned what);
+bool levers_said(struct levers *levers, const struct lever_job *job, unsigned what);
+/* How long the guest under way has been so, as far as we saw it. */
+int64_t levers_guest_ms(struct levers *levers, const struct lever_job *job);
+
+/* levers_record.c */
+/* The levers whose keepers an earlier gate left: taken as moved until they tell. */
+void levers_recorded_open(struct levers *levers);
+void levers_orphans(struct levers *levers);
+
+/* levers_show.c: those that are moved now, as in GET /v1/levers. NULL without memory. */
+json_t *levers_moved_json(struct levers *levers);
+
+/* The path as the record and the journal write it: "free", "limit 10 MB/s", ... */
+const char *levers_path_text(enum steer_path path, int64_t rate, char ret[64]);
+
+#endif

@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: MIT
+/* Levers 2, 4 and 5: what is wanted of backup servers and of the NAS itself. */
+#include <stdio.h>
+#include <string.h>
+
+#include "gate/desk.h"
+#include "gate/levers_impl.h"
+#include "gate/watch.h"
+#include "md/rate.h"
+#include "proxmox/pbs.h"
+
+#define FLOOR_MOST_KIB INT64_C(10000000)
+#define PPM INT64_C(1000000)
+
+static struct server_part *part_of(struct levers *levers, const char *pbs)
+{
+	struct server_part *part;
+	size_t i;
+
+	for (i = 0; i < levers->n_servers; i++)
+		if (strcmp(levers->servers[i].pbs, pbs) == 0)
+			return &levers->servers[i];
+	if (levers->n_servers == SETTINGS_MAX_PBS)
+		return NULL;
+	part = &levers->servers[levers->n_servers++];
+	memset(part, 0, sizeof(*part));
+	snprintf(part->pbs, sizeof(part->pbs), "%s", pbs);
+	return part;
+}
+
+/* One rule for all that goes through the server: the narrowest of its jobs' parts, for each. */
+static void add_job(struct levers *levers, struct server_part *part, const struct lever_job *job)
+{
+	struct job_path path = levers_path(levers, job->arrays);
+	int64_t each = path.path == STEER_LIMIT ? path.rate / path.units : 0;
+
+	part->jobs++;
+	if (path.path < part->path ||
+		(path.path == part->path && (path.path != STEER_LIMIT || each >= part->rate)))
+		return;
+	part->path = path.path;
+	part->rate = each;
+	snprintf(part->why, sizeof(part->why), "%s", path.steered ? path.steered->out.text : "");
+}
+
+static void want(struct levers *levers, struct server_part *part)
+{
+	struct pbs_lever *lever = pbs_levers_find(levers->gate->pbs_levers, part->pbs);
+	int64_t rate = part->rate;
+
+	if (!lever)
+		return;
+	if (part->path == STEER_LIMIT) {
+		rate = rate_muldiv(rate, part->jobs, 1);
+		rate = rate > PBS_RATE_LEAST ? rate : PBS_RATE_LEAST;
+	}
+	if (part->path == STEER_FREE)
+		part->since_ms = 0;
+	else if (!part->since_ms)
+		part->since_ms = levers->now.boot_ms;
+	part->rate = rate;
+	pbs_lever_want(lever, part->path, rate, part->why);
+}
+
+void servers_move(struct levers *levers)
+{
+	const struct settings *settings = levers->gate->settings;
+	struct server_part *part;
+	size_t i;
+
+	if (!levers->gate->pbs_levers)
+		return;
+	for (i = 0; i < settings->n_pbs; i++)
+		part_of(levers, settings->pbs[i].api.name);
+	for (i = 0; i < levers->n_servers; i++) {
+		levers->servers[i].jobs = levers->servers[i].rate = 0;
+		levers->servers[i].path = STEER_FREE;
+		snprintf(levers->servers[i].why, sizeof(levers->servers[i].why),
+			"no throttled job goes through it");
+	}
+	for (i = 0; i < levers->n_jobs; i++) {
+		const struct lever_job *job = &levers->jobs[i];
+
+		part = job->by == BY_PBS && job->arrays ? part_of(levers, job->pbs) : NULL;
+		if (part)
+			add_job(levers, part, job);
+	}
+	for (i = 0; i < levers->n_servers; i++)
+		want(levers, &levers->servers[i]);
+}
+
+void servers_free(struct levers *levers, const char *why)
+{
+	struct pbs_lever *lever;
+	size_t i;
+
+	for (i = 0; levers->gate->pbs_levers && i < levers->n_servers; i++) {
+		lever = pbs_levers_find(levers->gate->pbs_levers, levers->servers[i].pbs);
+		levers->servers[i].path = STEER_FREE;
+		levers->servers[i].since_ms = 0;
+		if (lever)
+			pbs_lever_want(lever, STEER_FREE, 0, why);
+	}
+}
+
+struct floor_lever *levers_floor(struct levers *levers, const char *nas)
+{
+	return levers->gate->floors ? floor_lever_find(levers->gate->floors, nas) : NULL;
+}
+
+bool floor_usable(struct levers *levers, const char *nas, const char *array)
+{
+	struct floor_lever *lever = levers_floor(levers, nas);
+	struct floor_state state;
+
+	if (!lever)
+		return false;
+	floor_lever_state(lever, array, &state);
+	return state.floor && state.usable;
+}
+
+static const struct array_facts *facts_of(struct levers *levers, const struct steered *s)
+{
+	struct watch *watch = gate_watch(levers->gate, s->nas);
+
+	return watch ? nas_facts_find(watch_facts(watch, &levers->now), s->array) : NULL;
+}
+
+/* The protected share of the baseline, in KiB/s; unknown where the floor is not to be set. */
+static struct opt floor_of(struct levers *levers, const struct steered *s)
+{
+	const struct array_facts *array = facts_of(levers, s);
+	int64_t kib;
+
+	if (!s->protects || s->restore || levers_frozen(levers) || s->rule.rate.known ||
+		s->jobs + s->unreached == 0 || !array || !array->baseline.known)
+		return OPT_NONE;
+	kib = rate_muldiv(array->baseline.v, s->rule.protect_ppm, PPM) / 1024;
+	if (array->sync_speed_max.known && kib > array->sync_speed_max.v / 1024)
+		kib = array->sync_speed_max.v / 1024;
+	if (kib > FLOOR_MOST_KIB)
+		kib = FLOOR_MOST_KIB;
+	return kib > 0 ? OPT(kib) : OPT_NONE;
+}
+
+static void move_floor(struct levers *levers, struct steered *s)
+{
+	struct floor_lever *lever = levers_floor(levers, s->nas);
+	struct opt kib;
+
+	if (!lever)
+		return;
+	kib = floor_usable(levers, s->nas, s->array) ? floor_of(levers, s) : OPT_NONE;
+	if (kib.known) {
+		floor_lever_want(lever, s->array, kib, true,
+			"the protected share of the undisturbed pace, for as long as backups "
+			"write");
+		if (!s->floor_ms) {
+			s->floor_ms = levers->now.boot_ms;
+			s->share = OPT_NONE;
+			s->floor_short = false;
+		}
+	} else if (s->floor_ms || s->restore || levers_frozen(levers)) {
+		floor_lever_free(lever, s->array, s->out.text);
+		s->floor_ms = 0;
+	}
+}
+
+static bool written(struct levers *levers, const char *nas, const struct array_facts *array)
+{
+	struct mapping mapping;
+	size_t i;
+
+	for (i = 0; i < levers->n_jobs; i++) {
+		if (strcmp(levers->jobs[i].nas, nas) != 0)
+			continue;
+		settings_mapping(levers->gate->settings, levers->jobs[i].storage, &mapping);
+		if (mapping_covers(&mapping, array))
+			return true;
+	}
+	return false;
+}
+
+/* A check or repair rests while backups run onto its array, and goes on when they are done. */
+static void move_checks(struct levers *levers, struct watch *watch)
+{
+	const struct nas_facts *facts = watch_facts(watch, &levers->now);
+	struct floor_lever *lever = levers_floor(levers, watch_name(watch));
+	struct floor_state state;
+	size_t i;
+
+	for (i = 0; lever && i < facts->n_arrays; i++) {
+		const struct array_facts *array = &facts->arrays[i];
+		bool checks = array->operation == MD_OP_CHECK || array->operation == MD_OP_REPAIR;
+		bool busy = written(levers, facts->name, array) && !levers_frozen(levers);
+
+		floor_lever_state(lever, array->name, &state);
+		if (!state.check)
+			return;
+		if (busy && checks)
+			floor_lever_pause_check(lever, array->name, true,
+				"backups write to the array: the check waits for them");
+		else if (!busy && state.paused)
+			floor_lever_pause_check(lever, array->name, false,
+				"the backups are done: the check goes on");
+	}
+}
+
+void floors_move(struct levers *levers)
+{
+	size_t i;
+
+	if (!levers->gate->floors)
+		return;
+	for (i = 0; i < LEVERS_ARRAYS; i++)
+		if (levers->arrays[i].nas[0])
+			move_floor(levers, &levers->arrays[i]);
+	for (i = 0; i < levers->gate->n_watches; i++)
+		move_checks(levers, levers->gate->watches[i]);
+}
