@@ -37,7 +37,7 @@ void slow_sentence(const struct deciding *d, struct text *text)
 	if (d->set->rate.known)
 		text_add(text, "%s", rate_show(d->set->rate.v, share));
 	else
-		text_add(text, "protect %s", percent_show(d->set->protect_ppm, share));
+		text_add(text, "protect %s", percent_print(d->set->protect_ppm, share));
 	text_add(text, " the job would take %s, and it starts again in %s",
 		span_show(d->in->predicted_ms.v, take), span_show(span_left(d), left));
 }
@@ -62,7 +62,7 @@ static void relax(struct deciding *d, const char *why)
 	d->protect_ppm = share;
 	d->ret->too_slow_ppm = OPT(share);
 	reason_add(d->ret, REASON_TOO_SLOW, "%s: %s is protected instead, with which it %s %s", why,
-		percent_show(share, shown), takes > left ? "still takes" : "takes",
+		percent_print(share, shown), takes > left ? "still takes" : "takes",
 		span_show(takes, span));
 	trace_add(d->trace, 7, "%s", d->ret->reasons[d->ret->n_reasons - 1].text);
 }
@@ -76,13 +76,13 @@ static void remembered(struct deciding *d)
 	d->ret->too_slow_ppm = *share;
 	if (!share->known)
 		return;
-	if (share->v == 0) {
+	if (share->v <= 0) {
 		not_slowed(d, "the job would have taken too long throttled");
 	} else if (share->v < d->protect_ppm) {
 		d->protect_ppm = share->v;
 		reason_add(d->ret, REASON_TOO_SLOW,
 			"the job would have taken too long otherwise: %s is protected",
-			percent_show(share->v, shown));
+			percent_print(share->v, shown));
 	}
 }
 

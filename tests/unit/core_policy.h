@@ -41,7 +41,11 @@ static inline struct rule_settings made_settings(void)
 		.mid_job = VERDICT_THROTTLE,
 		.recheck_ms = 5 * MIN,
 		.settle_ms = 10 * MIN,
+		.protect_ppm = 800000,
+		.protect_min_ppm = 300000,
 		.without_lever = VERDICT_ALLOW,
+		.too_slow = TOO_SLOW_RELAX,
+		.pbs_jobs = PBS_JOBS_AUTO,
 		.running = RUNNING_LEAVE,
 		.max_running = 1,
 		.release_interval_ms = MIN};

@@ -13,7 +13,7 @@
 #include "core_policy.h"
 #include "wire/wire.h"
 
-#define ROUNDS 400
+#define ROUNDS 2000
 
 /* xorshift: the same numbers in each run. */
 static uint64_t seed = UINT64_C(88172645463325252);
@@ -105,7 +105,8 @@ static void pick_request(struct request *request)
 	request->n_guests = (size_t)pick(REQUEST_MAX_GUESTS + 1);
 	for (i = 0; i < request->n_guests; i++)
 		request->guests[i] = 1 + (uint32_t)pick(999999999);
-	request->next_start_utc_ms = pick_opt();
+	request->n_qemu = pick_opt();
+	request->next_start_utc_ms = pick(2) ? OPT(1790000000000 + pick(200000000)) : pick_opt();
 	request->backup_age_ms = pick_opt();
 }
 
@@ -120,6 +121,8 @@ static void pick_inputs(struct inputs *in)
 	for (i = 0; i < in->mapping.n_arrays; i++)
 		snprintf(in->mapping.arrays[i], MD_NAME_MAX, "md%zu", i);
 	in->lever = pick(2);
+	in->readers = pick(3) ? OPT(pick(3)) : OPT_NONE;
+	in->predicted_ms = pick(2) ? OPT(pick(400000000)) : OPT_NONE;
 	strcpy(in->facts.name, "nas1");
 	in->facts.sensor = 1 + (enum nas_sensor)(pick(2) ? 0 : pick(14));
 	pick_text(in->facts.sensor_text, sizeof(in->facts.sensor_text));
@@ -139,7 +142,8 @@ static void pick_inputs(struct inputs *in)
 		.recheck_ms = pick(1000000),
 		.clear_ms = pick_opt(),
 		.hold_step = (int)pick(6),
-		.hold_blind_ms = pick_opt()};
+		.hold_blind_ms = pick_opt(),
+		.too_slow_ppm = pick(3) ? OPT_NONE : OPT(pick(2) * 500000)};
 	strcpy(in->ticket.hold_rule, pick(2) ? "rebuild" : "");
 	in->queue = (struct queue_view){.ahead = pick(3),
 		.running_nas = pick(3),
@@ -178,10 +182,15 @@ static void inputs_decide_the_same_again(void **state)
 	struct made_policy made;
 	struct decision first, second;
 	struct err err = {0};
-	int round, steps[9] = {0};
+	int round, steps[9] = {0}, reasons[REASON_COUNT] = {0}, relaxed = 0;
+	size_t i;
 
 	(void)state;
 	made_policy(&made);
+	made.rules[RULE_REBUILD].set.hold_to_rpo = true;
+	made.rules[RULE_REBUILD].set.rpo_ms = OPT(500000);
+	made.rules[RULE_CHECK].set.too_slow = TOO_SLOW_HOLD;
+	made.rules[RULE_DELAYED].set.too_slow = TOO_SLOW_ALLOW;
 	for (round = 0; round < ROUNDS; round++) {
 		json_t *value;
 
@@ -203,7 +212,15 @@ static void inputs_decide_the_same_again(void **state)
 		json_decref(value);
 		same(&first, &second);
 		steps[first.step]++;
+		for (i = 0; i < first.n_reasons; i++)
+			reasons[first.reasons[i].code]++;
+		relaxed += first.protect_ppm > 0 && first.protect_ppm < 800000;
 	}
+	if (!reasons[REASON_RESTORE] || !reasons[REASON_RPO] || !reasons[REASON_TOO_SLOW] ||
+		!reasons[REASON_AGE] || !relaxed)
+		fail_msg("restore %d, rpo %d, too-slow %d, age %d, relaxed %d",
+			reasons[REASON_RESTORE], reasons[REASON_RPO], reasons[REASON_TOO_SLOW],
+			reasons[REASON_AGE], relaxed);
 	/* Steps 2 to 7 were all among them. */
 	for (round = 2; round <= 7; round++) {
 		if (!steps[round])
@@ -300,6 +317,9 @@ static void pick_ticket(struct ticket *ticket)
 	pick_text(ticket->hold_rule, sizeof(ticket->hold_rule));
 	ticket->hold_step = (int)pick(6);
 	ticket->hold_blind_ms = pick_opt();
+	ticket->too_slow_ppm = pick_opt();
+	ticket->last.protect_ppm = pick(1000001);
+	ticket->last.too_slow_ppm = pick_opt();
 	ticket->slot = pick(2);
 	ticket->took_queue = pick(2);
 	pick_text(ticket->nas, sizeof(ticket->nas));
@@ -487,6 +507,18 @@ static void an_older_record_without_later_members_is_read(void **state)
 	assert_int_equal(back->queue.backlog, 0);
 	assert_int_equal(back->queue.ahead, in->queue.ahead);
 	json_decref(value);
+	/* What is not known is not written: such a row has the form of an older one. */
+	in->readers = in->predicted_ms = in->ticket.too_slow_ppm = in->request.n_qemu = OPT_NONE;
+	value = wire_inputs(in);
+	assert_null(json_object_get(value, "readers"));
+	assert_null(json_object_get(value, "predicted_ms"));
+	assert_null(json_object_get(json_object_get(value, "ticket"), "too_slow_ppm"));
+	assert_null(json_object_get(json_object_get(value, "request"), "n_qemu"));
+	memset(back, 0xff, sizeof(*back));
+	assert_true(wire_inputs_read(value, back, &err));
+	assert_false(back->readers.known || back->predicted_ms.known ||
+		back->ticket.too_slow_ppm.known || back->request.n_qemu.known);
+	json_decref(value);
 	free(in);
 	free(back);
 }
@@ -517,7 +549,8 @@ static void a_shown_ticket_has_the_apis_members(void **state)
 	static const char *const members[] = {"ticket", "state", "client", "phase", "storage",
 		"nas", "node", "guest", "upid", "job_id", "command", "asked_utc_ms", "held_ms",
 		"running_ms", "act", "rule", "reasons", "ends_in_ms", "ends_utc_ms", "then",
-		"then_act", "expected_ms", "released_by", "release_reason", "decision"};
+		"then_act", "expected_ms", "protect_ppm", "released_by", "release_reason",
+		"decision"};
 	struct ticket *ticket = calloc(1, sizeof(*ticket));
 	struct moment now = {.boot_ms = 5000, .utc_ms = 1790000000000};
 	json_t *value;
