@@ -5,7 +5,8 @@
 # usage: build.sh [OUTDIR]        (default: build/rig below the root of the repository)
 #
 # Leaves in OUTDIR:
-#   vmlinuz, initrd.gz      Debian's cloud kernel; busybox, mdadm, dropbear and the load tool in one initramfs
+#   vmlinuz, initrd.gz      Debian's cloud kernel; busybox, mdadm, dropbear, the load tool and the sink in one initramfs
+#   hdd                     the server of disks that seek, for this machine
 #   id_ed25519{,.pub}       the key that all users of the NAS accept
 #   host1.pub, host2.pub    the two host keys that the NAS can show (`rig.hostkey=2` on the kernel's command line
 #                           selects the second), known before it boots so that known_hosts can be written first
@@ -83,7 +84,7 @@ install_missing() {
 # What an image is made from: the same sum, the same image. A newer kernel package alone does not make it stale.
 inputs_sum() {
 	{
-		cat "$here/build.sh" "$here/guest-init" "$here/load.c"
+		cat "$here/build.sh" "$here/guest-init" "$here/load.c" "$here/sink.c" "$here/hdd.c"
 		cat /etc/debian_version
 		cat "$out/id_ed25519.pub" "$out/host1.pub" "$out/host2.pub"
 	} 2>/dev/null | sha256sum | cut -d ' ' -f 1
@@ -92,7 +93,7 @@ inputs_sum() {
 up_to_date() {
 	local file
 	[ -z "${RIG_REBUILD:-}" ] || return 1
-	for file in vmlinuz initrd.gz id_ed25519 host1.pub host2.pub stamp; do
+	for file in vmlinuz initrd.gz hdd id_ed25519 host1.pub host2.pub stamp; do
 		[ -s "$out/$file" ] || return 1
 	done
 	[ "$(cat "$out/stamp")" = "$(inputs_sum)" ]
@@ -209,6 +210,10 @@ make_users() {
 	chmod 600 "$root"/etc/dropbear/*
 }
 
+compile() { # NAME PROGRAM [OPTION...]
+	gcc -std=gnu17 -D_GNU_SOURCE -O2 -Wall -Wextra "${@:3}" -o "$2" "$here/$1.c" || die "could not compile tests/rig/$1.c"
+}
+
 build() {
 	local release
 	download
@@ -224,14 +229,16 @@ build() {
 	install_modules "$release"
 	make_keys
 	make_users
-	gcc -std=gnu17 -D_GNU_SOURCE -O2 -Wall -Wextra -static -o "$root/usr/bin/load" "$here/load.c" ||
-		die "could not compile tests/rig/load.c statically"
+	compile load "$root/usr/bin/load" -static
+	compile sink "$root/usr/bin/sink" -static
+	compile hdd "$work/hdd"
 	install -m 755 "$here/guest-init" "$root/init"
 	tr " " "\n" <<<"$modules" >"$root/etc/modules"
 	(cd "$root" && find . -print0 | cpio --null -o -H newc --quiet -R 0:0 | gzip -1) >"$work/initrd.gz"
 	mv "$work/initrd.gz" "$out/initrd.gz"
 	cp "$work/kernel/boot/vmlinuz-$release" "$work/vmlinuz"
 	mv "$work/vmlinuz" "$out/vmlinuz"
+	mv "$work/hdd" "$out/hdd"
 	inputs_sum >"$out/stamp"
 	echo "rig: built kernel $release and an initramfs of $(($(stat -c %s "$out/initrd.gz") / 1024)) KiB in $out"
 }

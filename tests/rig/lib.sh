@@ -11,7 +11,9 @@
 # side: `rig_nas NAME` chooses the one that all other functions mean (nas1 unless said). ARRAY is md2 unless said, DISK
 # a name as vdc. Only processes that were started here are signalled, by pid.
 #
-# Settings, read by rig_start:  RIG_DISKS 6, RIG_DISK_MIB 256, RIG_BPS 20000000 (bytes/s of each disk, 0 = no limit),
+# Settings, read by rig_start and rig_restart:  RIG_DISKS 6, RIG_DISK_MIB 256, RIG_BPS 20000000 (bytes/s of each disk, 0 = no limit),
+#   RIG_DISKS_KIND plain (only RIG_BPS slows them) or seek (tests/rig/hdd.c: a spindle), RIG_SEEK_MS 8 (of one jump),
+#   RIG_DISK_CACHE_KIB 8192 (write-back cache of a disk that seeks),
 #   RIG_HOSTKEY 1 (or 2: the NAS shows its other host key), RIG_ACCEL tcg,thread=multi, RIG_BOOT_TIMEOUT 120 (s)
 # and elsewhere: RIG_CACHE build/rig, RIG_SSH_TIMEOUT 120 (s), RIG_DISABLE (a reason for rig_available to say no).
 
@@ -20,6 +22,7 @@ RIG_CACHE=${RIG_CACHE:-$(cd "$RIG_HOME/../.." && pwd)/build/rig}
 RIG_NAS=nas1
 RIG_SCRATCH=
 RIG_STARTED=()
+declare -A RIG_STREAMS=()
 
 rig_say() {
 	printf 'rig: %s\n' "$1" >&2
@@ -101,27 +104,65 @@ rig_start() {
 	: >"$dir/arrays"
 	: >"$dir/logins"
 	RIG_STARTED+=("$RIG_NAS")
-	if [ -n "${1:-}" ]; then
-		echo "$1" >"$dir/port"
-		rig_boot
-	else
-		# Somebody else may take the port before QEMU does.
-		for _ in 1 2 3; do
-			rig_free_port >"$dir/port" || return
-			! rig_boot || return 0
-			grep -q 'Could not set up host forwarding' "$dir/qemu.log" || return 1
+	# Somebody else may take a port before QEMU does.
+	for _ in 1 2 3; do
+		for i in '' .buffered .direct .dsync; do
+			rig_free_port >"$dir/port$i" || return
 		done
-		return 1
-	fi
+		[ -z "${1:-}" ] || echo "$1" >"$dir/port"
+		! rig_boot || return 0
+		grep -q 'Could not set up host forwarding' "$dir/qemu.log" || return 1
+	done
+	return 1
+}
+
+# rig_spindles: the server of the machine's disks, where they are to seek; RIG_DRIVES is what QEMU is told of each disk.
+rig_spindles() {
+	local dir=$RIG_SCRATCH/$RIG_NAS disk sockets=()
+	RIG_DRIVES=()
+	for disk in "$dir"/disk[0-9] "$dir"/disk[0-9][0-9]; do
+		[ -e "$disk" ] || continue
+		sockets+=("$dir/sock${disk##*/disk}=$disk")
+		case ${RIG_DISKS_KIND:-plain} in
+		plain) RIG_DRIVES+=("file=$disk,cache=unsafe,throttling.bps-total=${RIG_BPS:-20000000}") ;;
+		seek) RIG_DRIVES+=("file.driver=nbd,file.server.type=unix,file.server.path=$dir/sock${disk##*/disk},cache=writeback") ;;
+		*) rig_say "RIG_DISKS_KIND is plain or seek, not $RIG_DISKS_KIND" || return ;;
+		esac
+	done
+	[ "${RIG_DISKS_KIND:-plain}" = seek ] || return 0
+	setpriv --pdeathsig KILL "$RIG_CACHE/hdd" "rate=${RIG_BPS:-20000000}" "seek=$((${RIG_SEEK_MS:-8} * 1000))" \
+		"cache=${RIG_DISK_CACHE_KIB:-8192}" "${sockets[@]}" </dev/null >"$dir/hdd.log" 2>&1 &
+	echo "$!" >"$dir/hdd.pid"
+	disown "$!"
+	for _ in $(seq 50); do
+		! grep -q '^ready' "$dir/hdd.log" || return 0
+		sleep 0.1
+	done
+	rig_say "the disks of $RIG_NAS do not listen: $(tail -n 1 "$dir/hdd.log")"
+}
+
+# rig_spindles_end: no disks without the machine.
+rig_spindles_end() {
+	local dir=$RIG_SCRATCH/$RIG_NAS pid
+	pid=$(cat "$dir/hdd.pid" 2>/dev/null) || return 0
+	while grep -qaF "$dir/sock1=" "/proc/$pid/cmdline" 2>/dev/null; do
+		kill -KILL "$pid"
+		sleep 0.1
+	done
+	rm -f "$dir/hdd.pid"
 }
 
 # rig_boot: the process itself, on the disks and the port that the folder has.
 rig_boot() {
-	local dir=$RIG_SCRATCH/$RIG_NAS disk n=0 pid drives=()
-	for disk in "$dir"/disk*; do
+	local dir=$RIG_SCRATCH/$RIG_NAS drive n=0 pid drives=() mode forward=
+	rig_spindles_end
+	rig_spindles || return
+	for drive in "${RIG_DRIVES[@]}"; do
 		n=$((n + 1))
-		drives+=(-drive "file=$disk,format=raw,if=none,id=d$n,cache=unsafe,throttling.bps-total=${RIG_BPS:-20000000}"
-			-device "virtio-blk-pci,drive=d$n")
+		drives+=(-drive "$drive,format=raw,if=none,id=d$n" -device "virtio-blk-pci,drive=d$n")
+	done
+	for mode in buffered direct dsync; do
+		forward+=",hostfwd=tcp:127.0.0.1:$(rig_sink_port $mode)-:$(rig_sink_inner $mode)"
 	done
 	rm -f "$dir/console" "$dir/control"
 	rig_known_hosts "$dir/known_hosts" || return
@@ -131,7 +172,7 @@ rig_boot() {
 		-kernel "$RIG_CACHE/vmlinuz" -initrd "$RIG_CACHE/initrd.gz" \
 		-append "console=ttyS0 quiet panic=-1 raid=noautodetect nowatchdog mitigations=off rig.hostkey=${RIG_HOSTKEY:-1}" \
 		"${drives[@]}" \
-		-netdev "user,id=n0,restrict=on,hostfwd=tcp:127.0.0.1:$(rig_port)-:22" \
+		-netdev "user,id=n0,restrict=on,hostfwd=tcp:127.0.0.1:$(rig_port)-:22$forward" \
 		-device virtio-net-pci,netdev=n0,romfile= </dev/null >"$dir/qemu.log" 2>&1 &
 	pid=$!
 	disown "$pid"
@@ -150,7 +191,7 @@ rig_boot() {
 # rig_end SIGNAL: ends the machine's process and waits until it is gone.
 rig_end() {
 	local pid
-	rig_alive || return 0
+	rig_alive || { rig_spindles_end; return 0; }
 	pid=$(rig_pid)
 	kill "-$1" "$pid"
 	kill -CONT "$pid" 2>/dev/null || :
@@ -162,6 +203,7 @@ rig_end() {
 	while rig_alive; do
 		sleep 0.1
 	done
+	rig_spindles_end
 	rm -f "$RIG_SCRATCH/$RIG_NAS/pid"
 }
 
@@ -194,9 +236,13 @@ rig_resume() {
 	rig_alive && kill -CONT "$(rig_pid)"
 }
 
-# rig_cleanup: ends all machines that this shell started and removes their folders.
+# rig_cleanup: ends all machines and streams that this shell started and removes their folders.
 rig_cleanup() {
-	local nas
+	local nas name
+	for name in "${!RIG_STREAMS[@]}"; do
+		kill -KILL "${RIG_STREAMS[$name]}" 2>/dev/null
+	done
+	RIG_STREAMS=()
 	for nas in "${RIG_STARTED[@]}"; do
 		rig_nas "$nas"
 		rig_end KILL
@@ -425,4 +471,72 @@ rig_writer_stop() {
 	# shellcheck disable=SC2016 # expanded in the NAS
 	rig_ssh 'pid=$(cat /run/writer.pid) && kill $pid && while [ -e /proc/$pid ]; do sleep 0.1; done
 		rm /run/writer.pid; cat /run/writer.out' </dev/null
+}
+
+# --- a backup over the network ---------------------------------------------------------------------------------------
+
+# rig_sink_start [ARRAY]: the machine takes TCP streams and writes them to the array (tests/rig/sink.c); rig_sink_port MODE is
+# where they go: buffered (through the page cache), direct (one block outstanding) or dsync (each flushed too).
+rig_sink_start() {
+	local mode ports=
+	for mode in buffered direct dsync; do
+		ports+=" $(rig_sink_inner $mode)=$mode"
+	done
+	rig_ssh "sink /dev/${1:-md2} $ports >/run/sink.log 2>&1 & echo \$! >/run/sink.pid; sleep 0.2; kill -0 \$!" </dev/null ||
+		rig_say "no sink in $RIG_NAS: $(rig_ssh cat /run/sink.log </dev/null)"
+}
+
+# shellcheck disable=SC2016 # expanded in the NAS
+rig_sink_stop() {
+	rig_ssh 'pid=$(cat /run/sink.pid) && kill $pid && while [ -e /proc/$pid ]; do sleep 0.1; done; rm /run/sink.pid' </dev/null
+}
+
+rig_sink_port() {
+	cat "$RIG_SCRATCH/$RIG_NAS/port.${1:-buffered}"
+}
+
+# The port in the machine.
+rig_sink_inner() {
+	case $1 in
+	buffered) echo 9001 ;;
+	direct) echo 9002 ;;
+	dsync) echo 9003 ;;
+	esac
+}
+
+# rig_stream_start NAME PORT [key=value...]: a stream to 127.0.0.1:PORT until rig_stream_stop or until it is through;
+# keys as tests/rig/send.py: rate=KIB, slice=S rest=S, total=MIB. In the main shell: it dies with the one that started it.
+rig_stream_start() {
+	local name=$1 port=$2
+	shift 2
+	echo '0 0' >"$RIG_SCRATCH/stream.$name"
+	setpriv --pdeathsig KILL python3 "$RIG_HOME/send.py" "127.0.0.1:$port" "account=$RIG_SCRATCH/stream.$name" "$@" \
+		</dev/null >"$RIG_SCRATCH/stream.$name.out" 2>&1 &
+	RIG_STREAMS[$name]=$!
+}
+
+# rig_stream_moved NAME: bytes that it has sent so far, and the milliseconds since it began.
+rig_stream_moved() {
+	cat "$RIG_SCRATCH/stream.$1"
+}
+
+# rig_stream_wait NAME: until it is through and what it sent is on disk; prints its line: bytes=N ms=N written=N. Fails when the
+# connection broke. rig_stream_stop NAME: ends it first.
+rig_stream_wait() {
+	local out=$RIG_SCRATCH/stream.$1.out
+	until grep -q '^bytes=' "$out" || ! rig_stream_runs "$1"; do
+		sleep 0.1
+	done
+	cat "$out"
+	grep -q '^bytes=.* written=[0-9]' "$out"
+}
+
+# rig_stream_runs NAME: whether its process does (one that has ended and was not waited for does not).
+rig_stream_runs() {
+	grep -q '^State:.[^Z]' "/proc/${RIG_STREAMS[$1]}/status" 2>/dev/null
+}
+
+rig_stream_stop() {
+	kill -TERM "${RIG_STREAMS[$1]}" 2>/dev/null
+	rig_stream_wait "$1"
 }
