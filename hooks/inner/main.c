@@ -12,6 +12,7 @@
 #include "../wire.h"
 #include "base/units.h"
 #include "inner.h"
+#include "keeper.h"
 
 #define LINE_SIZE 1200
 
@@ -136,6 +137,7 @@ static enum part job_init(struct hook *hook, int *ret_status)
 
 	memory_clean(hook);
 	memory_note_drop(hook);
+	keeper_rescue(hook);
 	part = scripts_run(hook, hook->conf.hooks_early_dir, true, ret_status);
 	if (part != PART_GOES_ON)
 		return part;
@@ -168,13 +170,19 @@ static enum part inside_job(struct hook *hook, int *ret_status)
 			return part;
 		gate_report(hook, hook->phase);
 	}
-	return scripts_run(hook, hook->conf.hooks_dir, false, ret_status);
+	part = scripts_run(hook, hook->conf.hooks_dir, false, ret_status);
+	if (part == PART_GOES_ON && is_phase(hook, "backup-start"))
+		keeper_start(hook);
+	return part;
 }
 
 static enum part other_phase(struct hook *hook, int *ret_status)
 {
 	memory_note_load(hook);
 	hook->hurry = memory_was_aborted(hook);
+	if (is_phase(hook, "backup-end") || is_phase(hook, "backup-abort") ||
+		is_phase(hook, "log-end"))
+		keeper_end(hook);
 	if (hook->storage)
 		gate_report(hook, hook->phase);
 	if (is_phase(hook, "job-end") || is_phase(hook, "job-abort"))
@@ -226,6 +234,8 @@ int main(int argc, char **argv, char **envp)
 	};
 	pid_t parent = getppid();
 
+	if (argc > 1 && is_phase(&hook, KEEPER_FLAG))
+		return keeper_main(argc, argv);
 	prctl(PR_SET_PDEATHSIG, SIGTERM);
 	if (!start_waking(&hook))
 		return 70;

@@ -20,6 +20,7 @@ struct hook_conf {
 	char gate[HOOK_PATH_MAX];            /* socket; /run/rebuildgate/rebuildgate.sock */
 	int64_t wait_for_gate_ms;            /* for each outage; 15 min */
 	enum verdict if_gate_down;           /* allow (shipped) or deny */
+	bool keeper;                         /* beside each VM's backup; true */
 	char hooks_dir[HOOK_PATH_MAX];       /* /etc/rebuildgate/hooks.d; "" runs none */
 	char hooks_early_dir[HOOK_PATH_MAX]; /* /etc/rebuildgate/hooks-early.d; "" runs none */
 };

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: MIT
+/*
+ * The keeper: a small process beside one VM's backup that asks the gate how open the guest's path
+ * shall be and brings the guest's block jobs there, through QEMU's local control socket.
+ *
+ * backup-start leaves it behind: this program again, with `--keeper`, in a session of its own and
+ * without any descriptor of vzdump's, which waits for the end of its pipes. It is two processes:
+ * the guard, which only waits, and the keeper proper, which the guard's death ends. Whatever
+ * becomes of the keeper, the guard puts the jobs back: from the note that stands below /run before
+ * anything is changed. Should both be killed at once, the next hook call that finds the note does
+ * it.
+ *
+ * One keeper for a guest, by a lock that both processes hold. It ends with the backup, with the
+ * vzdump worker, on SIGTERM, and without a gate.
+ */
+#ifndef RG_HOOKS_KEEPER_H
+#define RG_HOOKS_KEEPER_H
+
+#include <poll.h>
+
+#include "conf/hook_conf.h"
+#include "core/ticket.h"
+#include "keeping.h"
+
+#define KEEPER_FLAG "--keeper"
+
+struct hook;
+
+/* Whose jobs, for which ticket. */
+struct keeper {
+	uint32_t vmid;
+	int64_t ticket;
+	char storage[STORAGE_NAME_MAX];
+	char node[NODE_NAME_MAX];
+	struct worker worker; /* vzdump's */
+	const char *root;     /* as struct hook's */
+	char socket[300];     /* QEMU's */
+	struct hook_conf conf;
+	struct keeping keeping;
+};
+
+/* keeper_start.c: for the hook. All of it is quick and best effort: a backup never waits for its
+ * keeper. */
+void keeper_start(const struct hook *hook);
+void keeper_end(const struct hook *hook);    /* of this guest, if there is one: told to end */
+void keeper_rescue(const struct hook *hook); /* puts back what dead keepers left, of any guest */
+
+/* keeper_main.c: what `--keeper` runs; the process's exit status. */
+int keeper_main(int argc, char **argv);
+
+/* keeper_loop.c: the keeper proper. `heart` gets a byte for each turn. True when everything is put
+ * back. */
+bool keeper_run(struct keeper *keeper, pid_t guard, int heart);
+/* The last word to the gate. */
+void keeper_tell_end(struct keeper *keeper, const char *trouble);
+
+/* keeper_note.c: what is remembered of a guest's jobs, below /run. */
+struct keeper_note {
+	size_t n;
+	struct {
+		char device[128];
+		int64_t own_speed;
+		bool paused;
+	} jobs[QMP_MAX_JOBS];
+};
+/* The lock of a guest's keeper: a descriptor, or -1 while another holds it. */
+int keeper_lock(const char *root, uint32_t vmid);
+/* Tells who holds it: this process. */
+bool keeper_lock_sign(int fd, const struct worker *self);
+/* Who signed it last, whether or not it still runs: false if nobody has. */
+bool keeper_lock_owner(const char *root, uint32_t vmid, struct worker *ret);
+/* The jobs that are touched: written before they are. False: it could not be written. */
+bool keeper_note_save(const char *root, uint32_t vmid, const struct keeping *keeping);
+bool keeper_note_load(const char *root, uint32_t vmid, struct keeper_note *ret);
+void keeper_note_drop(const char *root, uint32_t vmid);
+/* Puts back what the note says, until it is done or `deadline_ms` are over; then drops it. True
+ * where nothing is left to be done. */
+bool keeper_note_apply(const char *root, uint32_t vmid, int64_t deadline_ms);
+/* Calls `each` for every guest that has a note. */
+void keeper_note_each(
+	const char *root, void (*each)(const void *data, uint32_t vmid), const void *data);
+/* The path of the guest's control socket. */
+void keeper_socket(const char *root, uint32_t vmid, char *ret, size_t size);
+
+#endif

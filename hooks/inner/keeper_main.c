@@ -1,0 +1,252 @@
+// SPDX-License-Identifier: MIT
+/* The guard: takes the guest's lock, has the keeper as its child, and puts back whatever that one
+ * leaves when it dies. */
+#include <fcntl.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/pidfd.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/units.h"
+#include "client/worker.h"
+#include "journal.h"
+#include "keeper.h"
+
+/* For an earlier keeper of the guest to end: after SIGTERM, and after its guard's SIGKILL. */
+#define EARLIER_MS (15 * MS_SECOND)
+#define EARLIER_KILLED_MS (15 * MS_SECOND)
+#define EARLIER_AGAIN_MS 100
+/* Without a sign of life the keeper is taken for dead: a turn of it lasts 20 s at most. */
+#define WATCH_MS (45 * MS_SECOND)
+/* For a keeper that was told to end. */
+#define GRACE_MS (20 * MS_SECOND)
+#define STALE_MS (5 * MS_SECOND)
+#define RESCUE_MS MS_MINUTE
+
+static bool read_arguments(int argc, char **argv, struct keeper *ret)
+{
+	uint64_t vmid, ticket, pid, ticks;
+
+	if (argc != 8 || !u64_parse(argv[2], 1, UINT32_MAX, &vmid, NULL) ||
+		!u64_parse(argv[3], 1, INT64_MAX, &ticket, NULL) ||
+		!u64_parse(argv[4], 1, INT32_MAX, &pid, NULL) ||
+		!u64_parse(argv[5], 1, INT64_MAX, &ticks, NULL) ||
+		strlen(argv[6]) >= sizeof(ret->storage) || strlen(argv[7]) >= sizeof(ret->node))
+		return false;
+	ret->vmid = (uint32_t)vmid;
+	ret->ticket = (int64_t)ticket;
+	worker_of(getpid(), &ret->worker); /* for the boot id */
+	ret->worker.pid = (int64_t)pid;
+	ret->worker.start_ticks = (int64_t)ticks;
+	memcpy(ret->storage, argv[6], strlen(argv[6]) + 1);
+	memcpy(ret->node, argv[7], strlen(argv[7]) + 1);
+	return true;
+}
+
+static void load(struct keeper *keeper)
+{
+	const char *file = getenv("REBUILDGATE_HOOK_CONF"), *root = getenv("REBUILDGATE_HOOK_ROOT");
+	struct conf_errors errors = {0};
+
+	keeper->root = root ? root : "";
+	/* Its mistakes were told in job-init. */
+	hook_conf_load(file ? file : HOOK_CONF_FILE, &keeper->conf, &errors);
+	conf_errors_release(&errors);
+	keeper_socket(keeper->root, keeper->vmid, keeper->socket, sizeof(keeper->socket));
+}
+
+static int lock_within(const struct keeper *keeper, int64_t ms)
+{
+	int64_t end_ms = clock_boot_ms() + ms;
+	int fd;
+
+	while ((fd = keeper_lock(keeper->root, keeper->vmid)) < 0 && clock_boot_ms() < end_ms)
+		poll(NULL, 0, EARLIER_AGAIN_MS);
+	return fd;
+}
+
+static void send_earlier(const struct keeper *keeper, int sig)
+{
+	struct worker owner;
+	int fd;
+
+	if (!keeper_lock_owner(keeper->root, keeper->vmid, &owner) ||
+		(fd = pidfd_open((pid_t)owner.pid, 0)) < 0)
+		return;
+	if (worker_start_ticks(owner.pid) == owner.start_ticks)
+		pidfd_send_signal(fd, sig, NULL, 0);
+	close(fd);
+}
+
+/* An earlier backup's keeper must go first. */
+static int take_lock(const struct keeper *keeper)
+{
+	int fd = keeper_lock(keeper->root, keeper->vmid);
+
+	if (fd < 0) {
+		send_earlier(keeper, SIGTERM);
+		fd = lock_within(keeper, EARLIER_MS);
+	}
+	if (fd < 0) {
+		send_earlier(keeper, SIGKILL);
+		fd = lock_within(keeper, EARLIER_KILLED_MS);
+	}
+	return fd;
+}
+
+struct guard {
+	struct keeper *keeper;
+	int signals, heart;
+	pid_t child;
+	int status;
+	bool told;
+	int64_t end_ms; /* when the child's time is over */
+};
+
+static bool take_signals(struct guard *guard)
+{
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGTERM);
+	sigaddset(&set, SIGINT);
+	sigaddset(&set, SIGHUP);
+	sigaddset(&set, SIGCHLD);
+	signal(SIGPIPE, SIG_IGN);
+	if (sigprocmask(SIG_SETMASK, &set, NULL))
+		return false;
+	guard->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+	return guard->signals >= 0;
+}
+
+static bool start(struct guard *guard)
+{
+	pid_t self = getpid();
+	int pipe[2];
+
+	if (pipe2(pipe, O_CLOEXEC | O_NONBLOCK))
+		return false;
+	guard->heart = pipe[0];
+	guard->child = fork();
+	if (guard->child == 0) {
+		close(pipe[0]);
+		close(guard->signals);
+		setpgid(0, 0); /* what kills the one's group does not kill the other */
+		_exit(keeper_run(guard->keeper, self, pipe[1]) ? 0 : 1);
+	}
+	close(pipe[1]);
+	return guard->child > 0;
+}
+
+/* True when the child is reaped. */
+static bool take_one(struct guard *guard)
+{
+	struct signalfd_siginfo info;
+
+	while (read(guard->signals, &info, sizeof(info)) == (ssize_t)sizeof(info)) {
+		if (info.ssi_signo == SIGCHLD &&
+			waitpid(guard->child, &guard->status, WNOHANG) == guard->child)
+			return true;
+		if (info.ssi_signo != SIGCHLD && !guard->told) {
+			guard->told = true;
+			guard->end_ms = clock_boot_ms() + GRACE_MS;
+			kill(guard->child, SIGTERM);
+		}
+	}
+	return false;
+}
+
+static void hear(struct guard *guard)
+{
+	char beats[256];
+	ssize_t n = read(guard->heart, beats, sizeof(beats));
+
+	if (n > 0 && !guard->told)
+		guard->end_ms = clock_boot_ms() + WATCH_MS;
+	if (n == 0) { /* it is about to be reaped */
+		close(guard->heart);
+		guard->heart = -1;
+	}
+}
+
+/* Until the child is reaped; kills it when its time is over. */
+static void watch(struct guard *guard)
+{
+	struct pollfd fds[2] = {{.fd = guard->signals, .events = POLLIN}, {.events = POLLIN}};
+	int64_t left_ms;
+
+	guard->end_ms = clock_boot_ms() + WATCH_MS;
+	for (;;) {
+		left_ms = guard->end_ms - clock_boot_ms();
+		if (left_ms <= 0) {
+			kill(guard->child, SIGKILL);
+			waitpid(guard->child, &guard->status, 0);
+			return;
+		}
+		fds[1].fd = guard->heart;
+		fds[0].revents = fds[1].revents = 0;
+		poll(fds, 2, (int)left_ms);
+		if (fds[0].revents && take_one(guard))
+			return;
+		if (fds[1].revents)
+			hear(guard);
+	}
+}
+
+/* The keeper did not put everything back. */
+static int after_death(const struct guard *guard)
+{
+	struct keeper *keeper = guard->keeper;
+	char how[80], said[200];
+	bool done;
+
+	if (WIFSIGNALED(guard->status))
+		snprintf(how, sizeof(how), "was killed by signal %d", WTERMSIG(guard->status));
+	else
+		snprintf(how, sizeof(how), "ended with status %d", WEXITSTATUS(guard->status));
+	done = keeper_note_apply(keeper->root, keeper->vmid, RESCUE_MS);
+	snprintf(said, sizeof(said), "the keeper %s; its block jobs %s", how,
+		done ? "run at their own speed again" : "could not be put back");
+	journal_say(keeper->root, done ? LOG_WARNING : LOG_ERR, "guest %" PRIu32 ": %s",
+		keeper->vmid, said);
+	keeper_tell_end(keeper, said);
+	return done ? 0 : 1;
+}
+
+int keeper_main(int argc, char **argv)
+{
+	struct keeper keeper = {0};
+	struct guard guard = {.keeper = &keeper};
+	struct worker self;
+	int lock;
+
+	prctl(PR_SET_NAME, "rebuildgate-kee");
+	if (!read_arguments(argc, argv, &keeper))
+		return 2;
+	load(&keeper);
+	lock = take_lock(&keeper);
+	worker_of(getpid(), &self);
+	if (lock < 0 || !keeper_lock_sign(lock, &self)) {
+		journal_say(keeper.root, LOG_WARNING,
+			"guest %" PRIu32 ": an earlier keeper does not end, there is no other",
+			keeper.vmid);
+		return 1;
+	}
+	keeper_note_apply(keeper.root, keeper.vmid, STALE_MS);
+	if (!take_signals(&guard) || !start(&guard)) {
+		journal_say(keeper.root, LOG_WARNING,
+			"guest %" PRIu32 ": the keeper cannot be started: %m", keeper.vmid);
+		return 1;
+	}
+	watch(&guard);
+	if (WIFEXITED(guard.status) && WEXITSTATUS(guard.status) == 0)
+		return 0;
+	return after_death(&guard);
+}
