@@ -145,7 +145,7 @@ rig_spindles() {
 rig_spindles_end() {
 	local dir=$RIG_SCRATCH/$RIG_NAS pid
 	pid=$(cat "$dir/hdd.pid" 2>/dev/null) || return 0
-	while grep -qaF "$dir/sock1=" "/proc/$pid/cmdline" 2>/dev/null; do
+	while grep -qaF "$dir/sock" "/proc/$pid/cmdline" 2>/dev/null; do
 		kill -KILL "$pid"
 		sleep 0.1
 	done
