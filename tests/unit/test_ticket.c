@@ -451,6 +451,51 @@ static void a_question_on_its_way_gets_what_was_decided_meanwhile(void **state)
 	assert_int_equal(tickets.n, 1);
 }
 
+/* They go one after the other when it is done, in the order in which they asked. */
+static void jobs_wait_for_a_restore_and_go_in_order(void **state)
+{
+	int64_t first, second;
+
+	(void)state;
+	readers = OPT(1);
+	first = ask_as(CLIENT_VZDUMP, "pve1", 10);
+	second = ask_as(CLIENT_RUN, "pve2", 11);
+	assert_int_equal(state_of(first), TICKET_HELD);
+	assert_int_equal(last_told()->code, REASON_RESTORE);
+	tick_after(20 * MIN);
+	assert_int_equal(state_of(first), TICKET_HELD);
+	readers = OPT(0);
+	tick_after(10 * SEC);
+	assert_int_equal(state_of(first), TICKET_RELEASED);
+	assert_int_equal(state_of(second), TICKET_HELD);
+	ticket_started(&run, first);
+	ticket_ended(&run, first, "job-end");
+	tick_after(MIN);
+	assert_int_equal(state_of(second), TICKET_RUNNING);
+}
+
+/* Inside the job the share is the one that was decided for all of it. */
+static void what_too_slow_made_of_a_job_stays_with_it(void **state)
+{
+	struct ticket ask = asks(CLIENT_VZDUMP, "pve1", 10);
+	struct request inside = {.phase = PHASE_BACKUP_START, .guest = 100};
+	struct ticket *ticket;
+
+	(void)state;
+	md2_does(MD_OP_RESYNC);
+	lever = true;
+	predicted = OPT(30 * HOUR);
+	ask.request.next_start_utc_ms = OPT(UTC0 + 24 * HOUR);
+	ticket = ticket_ask(&run, &ask);
+	assert_int_equal(ticket->state, TICKET_RELEASED);
+	assert_int_equal(ticket->last.protect_ppm, 700000);
+	later(20 * HOUR);
+	predicted = OPT_NONE;
+	ticket = ticket_recheck(&run, ticket->id, &inside);
+	assert_int_equal(ticket->last.act, VERDICT_THROTTLE);
+	assert_int_equal(ticket->last.protect_ppm, 700000);
+}
+
 static void an_override_denies_a_held_job(void **state)
 {
 	int64_t id;
@@ -672,6 +717,8 @@ int main(void)
 		T(an_observed_hold_goes),
 		T(once_let_go_it_is_never_held_again),
 		T(a_question_on_its_way_gets_what_was_decided_meanwhile),
+		T(jobs_wait_for_a_restore_and_go_in_order),
+		T(what_too_slow_made_of_a_job_stays_with_it),
 		T(an_override_denies_a_held_job),
 		T(a_backlog_goes_one_by_one_in_order),
 		T(a_newcomer_stands_behind_who_settles),

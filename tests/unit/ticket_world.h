@@ -23,6 +23,8 @@ static struct made_policy made;
 static struct tickets tickets;
 static struct inputs scratch;
 static struct nas_facts facts;
+static struct opt readers, predicted;
+static bool lever;
 static struct override overrides[2];
 static size_t n_overrides;
 static struct world world;
@@ -41,6 +43,9 @@ static inline void look(void *data, struct inputs *ret)
 	snprintf(ret->mapping.nas, sizeof(ret->mapping.nas), "%s",
 		strcmp(storage, "other") == 0 ? "nas2" : "nas1");
 	ret->facts = facts;
+	ret->readers = readers;
+	ret->predicted_ms = predicted;
+	ret->lever = lever;
 }
 
 static inline size_t in_force(void *data, const struct moment *now, struct override *ret)
@@ -91,6 +96,8 @@ static inline int set_up(void **state)
 	memset(&facts, 0, sizeof(facts));
 	md2_does(MD_OP_IDLE);
 	n_overrides = 0;
+	readers = predicted = OPT_NONE;
+	lever = false;
 	n_told = 0;
 	next_decision = 0;
 	world = (struct world){NULL, &made.policy, look, in_force};
