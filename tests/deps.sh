@@ -4,7 +4,7 @@
 # usage: tests/deps.sh build|check|rig [-n]     (-n: only say what is missing, exit 1 if anything is)
 set -euo pipefail
 build="gcc make pkg-config libc6-dev libsqlite3-dev libcurl4-openssl-dev libssh-dev libconfig-dev libjansson-dev libmicrohttpd-dev libsystemd-dev libssl-dev"
-check="libcmocka-dev clang llvm clang-format clang-tidy cppcheck shellcheck gcovr openssh-server openssh-client sqlite3 jq curl perl-base python3 socat util-linux procps iproute2"
+check="libcmocka-dev openssl clang llvm clang-format clang-tidy cppcheck shellcheck gcovr openssh-server openssh-client sqlite3 jq curl perl-base python3 socat util-linux procps iproute2"
 rig="qemu-system-x86 cpio kmod openssh-client busybox-static curl jq sqlite3 python3 util-linux"
 case "${1-}" in
 build) want=$build ;;

@@ -3,6 +3,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 
 #include "proxmox/form.h"
 
@@ -212,7 +213,8 @@ static enum err_kind failure_kind(enum api_kind kind, long status, const char *w
 	/* A check inside the handler is a plain error there. */
 	if (status == 400 && kind == API_PBS && strncmp(words, "missing permissions", 19) == 0)
 		return ERR_DENIED;
-	if (status == 404 || strncmp(words, "no such ", 8) == 0 || strstr(words, ": no such "))
+	if (status == 404 || strncasecmp(words, "no such ", 8) == 0 ||
+		strcasestr(words, ": no such "))
 		return ERR_NOTFOUND;
 	/* 595 to 599: the node that was asked could not reach the one that it is about
 	 * (AnyEvent::HTTP). */
