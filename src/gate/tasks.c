@@ -1,0 +1,473 @@
+// SPDX-License-Identifier: MIT
+/* The servers whose tasks are looked at: when, and by which call. */
+#include "gate/tasks.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "gate/desk.h"
+#include "gate/levers.h"
+#include "gate/notify.h"
+#include "gate/tasks_impl.h"
+#include "gate/watch.h"
+
+#define TICK_MS (5 * MS_SECOND)
+#define LOG_LINES 60
+#define LOG_AGAIN_MS (5 * MS_SECOND)
+#define STOP_AGAIN_MS (2 * MS_MINUTE) /* a task that was stopped and still runs, or a failure */
+
+const char *task_kind_word(enum task_kind kind)
+{
+	static const char *const words[] = {
+		[TASK_NONE] = "none",
+		[TASK_WRITER] = "backup",
+		[TASK_READER] = "restore",
+		[TASK_GC] = "gc",
+		[TASK_VERIFY] = "verify",
+	};
+
+	return words[kind];
+}
+
+struct tasks_server *tasks_server(const struct tasks *tasks, enum api_kind kind, const char *name)
+{
+	size_t i;
+
+	for (i = 0; tasks && i < tasks->n; i++)
+		if (tasks->servers[i]->kind == kind && strcmp(tasks->servers[i]->name, name) == 0)
+			return tasks->servers[i];
+	return NULL;
+}
+
+struct task *task_find(struct tasks_server *server, const char *upid)
+{
+	size_t i;
+
+	for (i = 0; i < TASKS_PER_SERVER; i++)
+		if (server->list[i].kind && strcmp(server->list[i].upid, upid) == 0)
+			return &server->list[i];
+	return NULL;
+}
+
+struct task *task_new(struct tasks_server *server)
+{
+	size_t i;
+
+	for (i = 0; i < TASKS_PER_SERVER; i++)
+		if (!server->list[i].kind) {
+			server->list[i] = (struct task){0};
+			return &server->list[i];
+		}
+	return NULL;
+}
+
+static bool anything_goes_on(const struct tasks *tasks)
+{
+	const struct gate *gate = tasks->gate;
+	size_t i, k;
+
+	if (desk_tickets(gate->desk)->n || reruns_any(tasks))
+		return true;
+	for (i = 0; i < gate->n_watches; i++)
+		if (watch_busy(gate->watches[i]))
+			return true;
+	for (i = 0; i < tasks->n; i++)
+		for (k = 0; k < TASKS_PER_SERVER; k++)
+			if (tasks->servers[i]->list[k].kind &&
+				tasks->servers[i]->list[k].storage[0])
+				return true;
+	return false;
+}
+
+static int64_t interval(const struct tasks *tasks)
+{
+	int64_t often = tasks->gate->settings->task_poll_ms;
+
+	if (anything_goes_on(tasks))
+		return often;
+	return often > TASK_SLOW_MS ? often : TASK_SLOW_MS;
+}
+
+bool tasks_visible(const struct tasks_server *server, int64_t now_ms)
+{
+	int64_t often = server->tasks->gate->settings->task_poll_ms;
+	int64_t slow = often > TASK_SLOW_MS ? often : TASK_SLOW_MS;
+
+	/* One list may fail; by its time a second one has been asked for. */
+	return server->good_ms && now_ms - server->good_ms <= slow + often + 2 * REMOTE_CALL_MS;
+}
+
+/* Others act on who reads and who writes. */
+static void tell_others(struct tasks *tasks)
+{
+	static struct task_writer writers[TASK_WRITERS_MAX];
+	const struct settings *settings = tasks->gate->settings;
+	uint64_t digest = UINT64_C(14695981039346656037), readers = digest;
+	size_t i, k, n = tasks_writers(tasks, writers, TASK_WRITERS_MAX);
+
+	for (i = 0; i < n; i++)
+		for (k = 0; writers[i].upid[k]; k++)
+			digest = (digest ^ (unsigned char)writers[i].upid[k]) *
+				UINT64_C(1099511628211);
+	for (i = 0; i < settings->n_nas; i++) {
+		struct opt opt = tasks_readers(tasks, settings->nas[i].name);
+		uint64_t seen = tasks_sees(tasks, settings->nas[i].name);
+
+		readers =
+			(readers ^ (uint64_t)(opt.known ? opt.v + 1 : 0)) * UINT64_C(1099511628211);
+		digest = (digest ^ seen) * UINT64_C(1099511628211);
+	}
+	digest ^= readers;
+	if (digest == tasks->signature)
+		return;
+	tasks->signature = digest;
+	if (readers != tasks->readers) {
+		tasks->readers = readers;
+		desk_changed(tasks->gate->desk);
+	}
+	if (tasks->gate->levers)
+		levers_changed(tasks->gate->levers);
+}
+
+static void judge(struct tasks *tasks)
+{
+	tasks_match(tasks);
+	reruns_judge(tasks);
+	tell_others(tasks);
+}
+
+static struct task *log_wanted(struct tasks_server *server, int64_t now_ms)
+{
+	size_t i;
+
+	for (i = 0; i < TASKS_PER_SERVER; i++) {
+		struct task *task = &server->list[i];
+
+		if (task->kind && server->kind == API_PVE && !task->log_known &&
+			(!task->log_ms || now_ms - task->log_ms >= LOG_AGAIN_MS))
+			return task;
+	}
+	return NULL;
+}
+
+static struct task *stop_wanted(struct tasks_server *server, int64_t now_ms)
+{
+	size_t i;
+
+	for (i = 0; i < TASKS_PER_SERVER; i++) {
+		struct task *task = &server->list[i];
+
+		if (task->kind && task->stop[0] &&
+			(!task->try_ms || now_ms - task->try_ms >= STOP_AGAIN_MS))
+			return task;
+	}
+	return NULL;
+}
+
+static void tell_stopped(
+	struct tasks *tasks, const struct tasks_server *server, const struct task *task)
+{
+	json_t *details = json_object();
+	char text[480];
+
+	snprintf(text, sizeof(text), "A %s on '%s' (storage '%s') is stopped: %s",
+		task->kind == TASK_GC               ? "garbage collection"
+			: task->kind == TASK_VERIFY ? "verification"
+						    : "backup",
+		task->node[0] ? task->node : server->name, task->storage, task->stop);
+	log_notice("%s upid=%s", text, task->upid);
+	json_put_text(details, "server", server->name);
+	json_put_text(details, "upid", task->upid);
+	json_put_text(details, "storage", task->storage);
+	notify_tell(tasks->gate->notify, NOTIFY_STOPPED, task->upid, text, details);
+}
+
+static void take_stop(struct tasks_server *server, struct task *task, const struct err *err)
+{
+	if (!task)
+		return;
+	if (err && err->kind != ERR_NOTFOUND) {
+		log_warning("A task is not stopped: %s upid=%s", err->text, task->upid);
+		return;
+	}
+	if (!task->stop_ms && !err)
+		tell_stopped(server->tasks, server, task);
+	task->stop_ms = clock_boot_ms();
+}
+
+/* A log that cannot be read says nothing: its job is of no storage that is known. */
+static void fail_log(struct task *task, const struct err *err)
+{
+	if (!task || err->kind == ERR_BUSY || err->kind == ERR_GONE || err->kind == ERR_TIMEOUT)
+		return;
+	if (task->log_tries == 0)
+		log_info("A task's log cannot be read: %s upid=%s", err->text, task->upid);
+	task->log_known = task->log_known || ++task->log_tries >= 10;
+}
+
+static void on_done(void *data, const char *body, size_t len, const struct err *err)
+{
+	struct tasks_server *server = data;
+	struct task *task = task_find(server, server->op_upid);
+	enum tasks_op op = server->op;
+	struct err wrong = {0};
+
+	server->op = TASKS_OP_NONE;
+	switch (op) {
+	case TASKS_OP_NONE:
+		break;
+	case TASKS_OP_LIST:
+		if (!err && tasks_take_list(server, body, len, &wrong))
+			server->good_ms = clock_boot_ms();
+		else if (!err)
+			log_warning("The task list of '%s' is not understood: %s", server->name,
+				wrong.text);
+		break;
+	case TASKS_OP_LOG:
+		if (err)
+			fail_log(task, err);
+		else if (task && !tasks_take_log(server, task, body, len, &wrong))
+			fail_log(task, &wrong);
+		break;
+	case TASKS_OP_STOP:
+		take_stop(server, task, err);
+		break;
+	case TASKS_OP_RUN:
+		reruns_done(server->tasks, server->op_rerun, err);
+		break;
+	}
+	judge(server->tasks);
+	tasks_work(server);
+}
+
+/* The sentence that a failure begins with: "cannot ...". */
+static const char *const words[] = {
+	[TASKS_OP_NONE] = "",
+	[TASKS_OP_LIST] = "list the running tasks",
+	[TASKS_OP_LOG] = "read a task's log",
+	[TASKS_OP_STOP] = "stop a task",
+	[TASKS_OP_RUN] = "run what was stopped",
+};
+
+static void call(struct tasks_server *server, enum tasks_op op, struct api_call *api, bool built,
+	struct err *err)
+{
+	struct remote *remote =
+		remotes_find(server->tasks->gate->remotes, server->kind, server->name);
+	struct task *task = task_find(server, server->op_upid);
+
+	if (!built)
+		api_call_release(api);
+	else if (remote_call(remote, api, false, words[op], on_done, server, err)) {
+		server->op = op;
+		return;
+	}
+	if (op == TASKS_OP_LOG)
+		fail_log(task, err);
+	else if (op == TASKS_OP_STOP)
+		take_stop(server, task, err);
+	else if (op == TASKS_OP_RUN)
+		reruns_done(server->tasks, server->op_rerun, err);
+}
+
+static void ask_list(struct tasks_server *server, int64_t now_ms)
+{
+	struct api_call api = {0};
+	struct err err = {0};
+	bool built = server->kind == API_PVE ? pve_cluster_tasks_get(&api, &err)
+					     : pbs_tasks_get(true, NULL, &api, &err);
+
+	server->op_upid[0] = '\0';
+	server->asked_ms = now_ms;
+	call(server, TASKS_OP_LIST, &api, built, &err);
+}
+
+static void ask_log(struct tasks_server *server, struct task *task, int64_t now_ms)
+{
+	struct api_call api = {0};
+	struct err err = {0};
+	bool built = pve_task_log_get(task->node, task->upid, 0, LOG_LINES, &api, &err);
+
+	task->log_ms = now_ms;
+	snprintf(server->op_upid, sizeof(server->op_upid), "%s", task->upid);
+	call(server, TASKS_OP_LOG, &api, built, &err);
+}
+
+static void ask_stop(struct tasks_server *server, struct task *task, int64_t now_ms)
+{
+	struct api_call api = {0};
+	struct err err = {0};
+	char target[340];
+	bool built = server->kind == API_PVE ? pve_task_stop(task->node, task->upid, &api, &err)
+					     : pbs_task_stop(task->upid, &api, &err);
+
+	task->try_ms = now_ms;
+	snprintf(target, sizeof(target), "%s %s", server->name, task->upid);
+	if (!levers_record(server->tasks->gate, task->ticket, "job", target, "running", "stopped",
+		    task->stop, true)) {
+		log_warning(
+			"A task is not stopped: that could not be recorded upid=%s", task->upid);
+		api_call_release(&api);
+		return;
+	}
+	snprintf(server->op_upid, sizeof(server->op_upid), "%s", task->upid);
+	call(server, TASKS_OP_STOP, &api, built, &err);
+}
+
+static void ask_rerun(struct tasks_server *server, size_t i)
+{
+	struct api_call api = {0};
+	struct err err = {0};
+	bool built = reruns_call(&server->tasks->reruns[i], &api, &err);
+
+	server->op_upid[0] = '\0';
+	server->op_rerun = i;
+	call(server, TASKS_OP_RUN, &api, built, &err);
+}
+
+void tasks_work(struct tasks_server *server)
+{
+	int64_t now = clock_boot_ms();
+	struct task *task;
+	int rerun;
+
+	if (server->op != TASKS_OP_NONE ||
+		!remotes_find(server->tasks->gate->remotes, server->kind, server->name))
+		return;
+	if ((task = stop_wanted(server, now)))
+		ask_stop(server, task, now);
+	else if (!server->asked_ms || now - server->asked_ms >= interval(server->tasks))
+		ask_list(server, now);
+	else if ((task = log_wanted(server, now)))
+		ask_log(server, task, now);
+	else if ((rerun = reruns_due(server, now)) >= 0)
+		ask_rerun(server, (size_t)rerun);
+}
+
+static void on_timer(void *data)
+{
+	struct tasks *tasks = data;
+	int64_t now = clock_boot_ms(), often = interval(tasks);
+	size_t i;
+
+	judge(tasks);
+	for (i = 0; i < tasks->n; i++)
+		tasks_work(tasks->servers[i]);
+	if (tasks->n)
+		timer_at(&tasks->timer, now + (often < TICK_MS ? often : TICK_MS));
+}
+
+/* Servers that no mapped storage is on tell nothing that matters. */
+static bool wanted(const struct settings *settings, enum api_kind kind, const char *name)
+{
+	size_t i;
+
+	for (i = 0; i < settings->n_storages; i++) {
+		const struct storage_settings *storage = &settings->storages[i];
+
+		if (strcmp(kind == API_PVE ? storage->pve : storage->pbs, name) == 0 &&
+			storage->mapping.nas[0])
+			return true;
+	}
+	return false;
+}
+
+static void keep_server(struct tasks *tasks, enum api_kind kind, const char *name)
+{
+	struct tasks_server *server;
+
+	if (!wanted(tasks->gate->settings, kind, name) || tasks_server(tasks, kind, name))
+		return;
+	server = calloc(1, sizeof(*server));
+	if (!server) {
+		log_err("There is no memory for the tasks of '%s'", name);
+		return;
+	}
+	server->tasks = tasks;
+	server->kind = kind;
+	snprintf(server->name, sizeof(server->name), "%s", name);
+	tasks->servers[tasks->n++] = server;
+}
+
+static void drop(struct tasks *tasks, size_t i)
+{
+	remotes_forget(tasks->gate->remotes, tasks->servers[i]);
+	free(tasks->servers[i]);
+	tasks->servers[i] = tasks->servers[--tasks->n];
+}
+
+/* Storages may be mapped otherwise now. */
+static void map_anew(struct tasks_server *server)
+{
+	size_t i;
+
+	for (i = 0; i < TASKS_PER_SERVER; i++) {
+		struct task *task = &server->list[i];
+
+		if (!task->kind)
+			continue;
+		if (!settings_storage(server->tasks->gate->settings, task->storage))
+			task->storage[0] = '\0';
+		if (server->kind == API_PVE && !task->storage[0] && !task->ticket) {
+			task->log_known = false;
+			task->log_tries = 0;
+		}
+	}
+	server->asked_ms = 0;
+	server->stops_said = false;
+}
+
+void tasks_settings(struct tasks *tasks)
+{
+	const struct settings *settings = tasks->gate->settings;
+	size_t i;
+
+	for (i = tasks->n; i-- > 0;) {
+		const struct tasks_server *server = tasks->servers[i];
+
+		if (!wanted(settings, server->kind, server->name) ||
+			!(server->kind == API_PVE
+					? (const void *)settings_pve(settings, server->name)
+					: (const void *)settings_pbs(settings, server->name)))
+			drop(tasks, i);
+	}
+	for (i = 0; i < tasks->n; i++)
+		map_anew(tasks->servers[i]);
+	for (i = 0; i < settings->n_pve; i++)
+		keep_server(tasks, API_PVE, settings->pve[i].api.name);
+	for (i = 0; i < settings->n_pbs; i++)
+		keep_server(tasks, API_PBS, settings->pbs[i].api.name);
+	if (tasks->n)
+		timer_at(&tasks->timer, clock_boot_ms() + MS_SECOND);
+}
+
+bool tasks_open(struct gate *gate, struct tasks **ret, struct err *err)
+{
+	struct tasks *tasks = calloc(1, sizeof(*tasks));
+
+	if (!tasks)
+		return err_nomem(err);
+	tasks->gate = gate;
+	if (!timer_open(&tasks->timer, gate->loop, on_timer, tasks, err)) {
+		free(tasks);
+		return false;
+	}
+	reruns_load(tasks);
+	if (gate->settings)
+		tasks_settings(tasks);
+	*ret = tasks;
+	return true;
+}
+
+void tasks_close(struct tasks *tasks)
+{
+	if (!tasks)
+		return;
+	while (tasks->n)
+		drop(tasks, tasks->n - 1);
+	timer_close(&tasks->timer);
+	free(tasks);
+}

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: MIT
+/* What the files of the tasks share: tasks.c (servers, calls and their times), tasks_list.c (what a
+ * list says), tasks_match.c (whose a task is), tasks_rerun.c (a backup server's own jobs),
+ * tasks_show.c (what others ask). */
+#ifndef RG_GATE_TASKS_IMPL_H
+#define RG_GATE_TASKS_IMPL_H
+
+#include "gate/gate.h"
+#include "gate/remote.h"
+#include "gate/tasks.h"
+#include "gate/timer.h"
+#include "proxmox/pbs.h"
+#include "proxmox/pve.h"
+
+#define TASKS_PER_SERVER 256
+#define RERUNS_MAX 64
+#define TASK_SLOW_MS MS_MINUTE /* between two looks while nothing goes on */
+
+enum task_kind { TASK_NONE = 0, TASK_WRITER, TASK_READER, TASK_GC, TASK_VERIFY };
+
+/* A running task that touches, or may touch, a mapped storage. */
+struct task {
+	enum task_kind kind; /* NONE: free */
+	bool listed;         /* in the list that is read now, or was last */
+	unsigned looks;      /* lists that had it */
+	char upid[256];
+	char node[NODE_NAME_MAX]; /* "" for a backup server's */
+	char id[128];             /* a backup server's worker_id */
+	char type[64];            /* a backup server's worker_type */
+	char user[128];
+	char storage[STORAGE_NAME_MAX]; /* "" : not known (yet), or not a mapped one */
+	uint32_t guest;                 /* 0: not known, or several */
+	int64_t start_s;                /* UTC */
+	bool log_known;                 /* a cluster's: `storage` is what its log says */
+	unsigned log_tries;
+	int64_t log_ms;  /* boot time of the last look at its log */
+	int64_t ticket;  /* whose it is; stays once it was found; 0 none */
+	bool covered;    /* seen twice: the cluster's task for the same backup stands for it */
+	bool told;       /* that it never asked */
+	char stop[160];  /* it is to be stopped, and why; "" no */
+	int64_t stop_ms; /* boot time at which the server took that; 0 not yet */
+	int64_t try_ms;  /* boot time of the last try */
+};
+
+enum tasks_op { TASKS_OP_NONE = 0, TASKS_OP_LIST, TASKS_OP_LOG, TASKS_OP_STOP, TASKS_OP_RUN };
+
+struct tasks_server {
+	struct tasks *tasks;
+	enum api_kind kind;
+	char name[NAS_NAME_MAX];
+	enum tasks_op op;  /* in flight */
+	char op_upid[256]; /* of the task that it is about */
+	size_t op_rerun;
+	int64_t asked_ms; /* boot time of the last list asked for; 0 never */
+	int64_t good_ms;  /* of the last one that came; 0 never */
+	bool stops_said;  /* that it may not stop tasks was said */
+	struct task list[TASKS_PER_SERVER];
+};
+
+/* A task of a backup server that was stopped and is to be run once the array is well. */
+struct rerun {
+	bool used;
+	char pbs[NAS_NAME_MAX], store[128], storage[STORAGE_NAME_MAX], array[MD_NAME_MAX];
+	enum task_kind kind;
+	char job[64]; /* of a verification; "" : of the whole store */
+	int64_t utc_ms;
+	int64_t next_ms; /* boot time; not tried before */
+};
+
+struct tasks {
+	struct gate *gate;
+	struct timer timer;
+	size_t n;
+	struct tasks_server *servers[SETTINGS_MAX_PVE + SETTINGS_MAX_PBS]; /* owned */
+	struct rerun reruns[RERUNS_MAX];
+	uint64_t signature; /* of what others were told of last */
+	uint64_t readers;
+};
+
+/* The storage that a server's own name for it means: a cluster's storage, a backup server's
+ * datastore. NULL where it is not mapped. */
+const struct storage_settings *tasks_storage(const struct tasks_server *server, const char *name);
+/* The server's last list is young enough to be believed. */
+bool tasks_visible(const struct tasks_server *server, int64_t now_ms);
+struct tasks_server *tasks_server(const struct tasks *tasks, enum api_kind kind, const char *name);
+struct task *task_find(struct tasks_server *server, const char *upid);
+struct task *task_new(struct tasks_server *server);
+const char *task_kind_word(enum task_kind kind);
+
+/* A list has come. */
+bool tasks_take_list(struct tasks_server *server, const char *body, size_t len, struct err *err);
+/* A task's log has come. */
+bool tasks_take_log(struct tasks_server *server, struct task *task, const char *body, size_t len,
+	struct err *err);
+
+/* Finds the tickets of all tasks; tells of those without. */
+void tasks_match(struct tasks *tasks);
+
+/* Marks what is to be stopped on a backup server by `pbs_jobs`. */
+void reruns_judge(struct tasks *tasks);
+/* The next that may run on this server now; -1 none. */
+int reruns_due(struct tasks_server *server, int64_t now_ms);
+bool reruns_call(const struct rerun *rerun, struct api_call *ret, struct err *err);
+/* It was asked to run. */
+void reruns_done(struct tasks *tasks, size_t i, const struct err *err);
+bool reruns_any(const struct tasks *tasks);
+void reruns_load(struct tasks *tasks);
+
+/* Lets the server do what is next. */
+void tasks_work(struct tasks_server *server);
+
+#endif
