@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: MIT
+/* What the rebuild does undisturbed, and how long it takes to come back once nobody writes. */
+#include "core/steer_impl.h"
+
+#include <string.h>
+
+#include "md/rate.h"
+
+#define HURT_PPM 700000   /* below it a rebuild has been disturbed: how it comes back is learned */
+#define GROWN_PPM 1050000 /* a pace that grows by less than this has stopped growing */
+#define FLAT_LEAST_MS (15 * MS_SECOND)
+#define FLAT_MOST_MS (30 * MS_SECOND)
+#define BASE_SLACK_PPM 80000 /* a baseline, of few samples, that differs by less has not moved */
+#define FOLD_MS (20 * MS_SECOND) /* so much calm counts as much as all that was known before */
+#define FOLD_LEAST_MS (4 * MS_SECOND)
+
+struct opt calm_pace(const struct steer *s, const struct array_facts *array)
+{
+	int64_t ratio;
+
+	if (!s->ref.known)
+		return array->baseline;
+	if (!s->ref_base.known || !array->baseline.known)
+		return s->ref;
+	ratio = rate_muldiv(array->baseline.v, PPM, s->ref_base.v);
+	if (ratio > PPM + BASE_SLACK_PPM)
+		ratio -= BASE_SLACK_PPM;
+	else if (ratio < PPM - BASE_SLACK_PPM)
+		ratio += BASE_SLACK_PPM;
+	else
+		ratio = PPM;
+	return OPT(rate_muldiv(s->ref.v, ratio, PPM));
+}
+
+void calm_forget(struct steer *s)
+{
+	s->ref = s->ref_base = s->share = s->share_before = OPT_NONE;
+	s->slice_share = s->breath_share = OPT_NONE;
+	s->calm_ms = s->comeback_ms = s->tail = s->not_ours_ms = 0;
+	s->back = s->hurt = s->flat_found = false;
+	s->calm = s->slices = s->steady = (struct steer_sum){0};
+	s->n_flat = s->cycles = 0;
+	s->way = STEER_WAY_NONE;
+	s->limit = s->low = s->high = s->recheck_ms = s->recheck_span_ms = s->probe_ms = 0;
+	s->trusted = false;
+}
+
+static void set_ref(struct step *st, int64_t rate)
+{
+	st->s->ref = OPT(rate > 0 ? rate : 1);
+	st->s->ref_base = st->in->array->baseline;
+	if (st->s->ref_base.known && st->s->ref_base.v <= 0)
+		st->s->ref_base = OPT_NONE;
+}
+
+/* Takes what was seen in this calm into what is known. */
+static void fold(struct step *st)
+{
+	struct steer *s = st->s;
+	struct opt mean = sum_share(&s->calm), was = calm_pace(s, st->in->array);
+	int64_t part;
+
+	if (s->calm.ms < FOLD_LEAST_MS)
+		return;
+	/* `kept` of this sum is bytes/s x ms. */
+	part = s->calm.ms < FOLD_MS ? s->calm.ms : FOLD_MS;
+	s->calm = (struct steer_sum){0};
+	if (!was.known || mean.v > was.v + was.v / 10)
+		set_ref(st, mean.v);
+	else
+		set_ref(st, was.v + (mean.v - was.v) * part / (2 * FOLD_MS));
+}
+
+void calm_end(struct step *st)
+{
+	struct steer *s = st->s;
+
+	fold(st);
+	s->calm_ms = 0;
+	s->back = s->flat_found = false;
+	s->n_flat = 0;
+	s->calm = (struct steer_sum){0};
+	s->hurt = s->hurt || (s->share.known && s->share.v < HURT_PPM);
+}
+
+static void come_back(struct step *st)
+{
+	struct steer *s = st->s;
+	int64_t took = st->in->read_at_ms - s->calm_ms;
+
+	if (s->back || !s->share.known || !s->share_before.known ||
+		s->share.v + s->share_before.v < 2 * STEER_BACK_PPM)
+		return;
+	s->back = true;
+	s->back_ms = took;
+	if (!s->hurt)
+		return;
+	s->hurt = false;
+	if (took > STEER_COMEBACK_MAX_MS)
+		took = STEER_COMEBACK_MAX_MS;
+	if (took > s->comeback_ms)
+		s->comeback_ms += (took - s->comeback_ms + 1) / 2;
+	else
+		s->comeback_ms += (took - s->comeback_ms) / 4;
+	if (!s->comeback_ms)
+		s->comeback_ms = took;
+}
+
+static int64_t flat_mean(const struct steer *s, int at)
+{
+	return s->flat[at].kept / s->flat[at].ms;
+}
+
+/* The pace has stopped growing where it is: that is what it does undisturbed now, whatever it was
+ * before. */
+static void flat_seen(struct step *st, int64_t mean)
+{
+	struct steer *s = st->s;
+	struct opt was = calm_pace(s, st->in->array);
+
+	s->flat_found = true;
+	if (was.known && mean < rate_muldiv(was.v, STEER_BACK_PPM, PPM)) {
+		s->not_ours_ms = st->in->read_at_ms;
+		s->credit = 0; /* was counted by what it no longer does */
+		s->hurt = false;
+		set_ref(st, mean);
+	} else if (!was.known || !s->ref.known || mean > was.v + was.v / 10) {
+		set_ref(st, mean);
+	}
+}
+
+/* Compares stretches of calm. Before anything is known two tell; later, against what is known,
+ * four. */
+static void flat_read(struct step *st, int64_t rate, int64_t ms)
+{
+	struct steer *s = st->s;
+	int64_t length = st->over / 20;
+	int need = s->ref.known || s->trusted ? STEER_FLATS : 2;
+
+	if (s->flat_found)
+		return;
+	length = length < FLAT_LEAST_MS ? FLAT_LEAST_MS : length;
+	length = length > FLAT_MOST_MS ? FLAT_MOST_MS : length;
+	if (!s->n_flat || s->flat[s->n_flat - 1].ms >= length) {
+		if (s->n_flat == STEER_FLATS)
+			memmove(&s->flat[0], &s->flat[1], sizeof(s->flat) - sizeof(s->flat[0]));
+		else
+			s->n_flat++;
+		s->flat[s->n_flat - 1] = (struct steer_sum){0};
+	}
+	s->flat[s->n_flat - 1].ms += ms;
+	s->flat[s->n_flat - 1].kept += rate * ms;
+	if (s->n_flat < need || s->flat[s->n_flat - 1].ms < length)
+		return;
+	if (rate_muldiv(flat_mean(s, s->n_flat - need), GROWN_PPM, PPM) >
+		flat_mean(s, s->n_flat - 1))
+		flat_seen(st, flat_mean(s, s->n_flat - 1));
+}
+
+void calm_read(struct step *st, int64_t from_ms)
+{
+	struct steer *s = st->s;
+	int64_t rate = st->in->array->rate.v, ms = st->in->read_at_ms - from_ms;
+
+	if (!s->calm_ms) {
+		s->calm_ms = from_ms;
+		if (s->rest_ms && s->hurt) {
+			int64_t took = from_ms > s->rest_ms ? from_ms - s->rest_ms : 0;
+
+			s->drain_ms += (took - s->drain_ms) / (took > s->drain_ms ? 2 : 4);
+		}
+		return; /* part of the window may have been busy */
+	}
+	come_back(st);
+	flat_read(st, rate, ms);
+	if (!s->back || from_ms < s->calm_ms + 2 * s->back_ms)
+		return;
+	s->calm.ms += ms;
+	s->calm.kept += rate * ms;
+	if (s->calm.ms >= FOLD_MS)
+		fold(st);
+}

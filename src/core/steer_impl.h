@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Between the parts of the controller only: what a step carries about, and who does what.
+ *
+ *   steer.c         the step: what there is to steer, blindness, the end
+ *   steer_sight.c   a reading: the account of the share, what is whose doing, whether levers hold
+ *   steer_calm.c    what the rebuild does undisturbed, and how long it takes to come back
+ *   steer_rest.c    rests in pieces with breaths; the first one, and those that look whose doing it
+ * is steer_slices.c  slices and the rests between them steer_steady.c  the limit steer_choose.c
+ * which way is better steer_text.c    words and the sentence
+ */
+#ifndef RG_CORE_STEER_IMPL_H
+#define RG_CORE_STEER_IMPL_H
+
+#include "core/steer.h"
+
+#define PPM INT64_C(1000000)
+#define STEER_QUIET INT64_C(262144)         /* bytes/s: a resting NAS writes that much by itself */
+#define STEER_LOW INT64_C(524288)           /* bytes/s: a breath; a rest where there is none */
+#define STEER_BACK_PPM 900000               /* of the undisturbed pace: it has come back */
+#define STEER_DRAIN_MAX_MS (90 * MS_SECOND) /* what is written longer after a close is no cache */
+#define STEER_SIGHT_MS MS_MINUTE            /* without a pace for so long: blind */
+#define STEER_COMEBACK_MAX_MS (15 * MS_MINUTE)
+
+/* One step. */
+struct step {
+	struct steer *s;
+	const struct steer_input *in;
+	struct steer_output *ret;
+	int64_t now, delay;
+	int64_t protect; /* ppm, below 1 */
+	int64_t over;
+};
+
+/* --- steer.c --- */
+void steer_enter(struct step *st, enum steer_phase phase);
+void steer_order(struct step *st, enum steer_path path, int64_t rate);
+void steer_again(struct step *st, int64_t at_ms);
+bool steer_can_rest(const struct step *st);
+
+/* --- steer_sight.c --- */
+void sight_read(struct step *st);
+/* Kept over the time that the rule averages over. */
+struct steer_sum sight_window(const struct steer *s);
+void sum_add(struct steer_sum *sum, const struct steer_sum *more);
+struct opt sum_share(const struct steer_sum *sum);
+struct opt sum_pace(const struct steer_sum *sum);
+
+/* --- steer_calm.c --- */
+/* Bytes/s that the rebuild would do now without the backups. */
+struct opt calm_pace(const struct steer *s, const struct array_facts *array);
+/* Takes a reading in which clients wrote next to nothing (`from_ms` to the reading's time). */
+void calm_read(struct step *st, int64_t from_ms);
+/* Clients write (again). */
+void calm_end(struct step *st);
+void calm_forget(struct steer *s);
+
+/* --- steer_rest.c --- */
+void rest_begin(struct step *st, enum steer_phase phase);
+void rest_step(struct step *st);
+/* What all rests do in each step. */
+void rest_keep(struct step *st);
+/* So long the rest has lasted since caches were drained; -1 while they are not. */
+int64_t rest_lasted(const struct step *st);
+
+/* --- steer_slices.c --- */
+void slice_begin(struct step *st);
+void slice_step(struct step *st);
+void slice_rest_step(struct step *st);
+/* The swing of the account that a slice may use. */
+int64_t slice_swing(const struct step *st);
+
+/* --- steer_steady.c --- */
+void steady_begin(struct step *st, int64_t limit);
+void steady_step(struct step *st);
+void steady_probed(struct step *st, bool ours);
+
+/* --- steer_choose.c --- */
+/* A slice is due: true where it shall begin; else another phase has begun. */
+bool choose_slice(struct step *st);
+/* A stretch at a steady limit was judged: false where another phase has begun. */
+bool choose_steady(struct step *st, bool lost);
+
+/* --- steer_text.c --- */
+void steer_say(struct step *st);
+
+#endif

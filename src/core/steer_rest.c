@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: MIT
+/* Rests, in pieces as long as the levers allow with short breaths between them: the first one, to
+ * learn the pace; those that find out whose doing a drop is; those between slices. */
+#include "core/steer_impl.h"
+
+#define BREATH_LEAST_MS (2 * MS_SECOND)
+#define MEASURE_MAX_MS (10 * MS_MINUTE) /* a pace that grows for longer is taken as it is */
+#define BREATH_COST_PPM 100000 /* a breath that takes more of the pace may as well be a slice */
+
+/* How long a breath lasts. */
+static int64_t breath_span(const struct step *st)
+{
+	return 4 * st->delay > BREATH_LEAST_MS ? 4 * st->delay : BREATH_LEAST_MS;
+}
+
+/* A breath is ordered so early that it acts in time. */
+static int64_t piece_span(const struct step *st)
+{
+	int64_t most = st->in->range.rest_max_ms, piece = most - st->delay;
+
+	if (piece < 4 * st->delay)
+		piece = 4 * st->delay;
+	return piece < most ? piece : most;
+}
+
+static void order_breath(struct step *st)
+{
+	const struct steer *s = st->s;
+	int64_t rate = 2 * st->in->range.least_rate;
+
+	if (s->breath_share.known && s->breath_share.v < st->protect - BREATH_COST_PPM)
+		steer_order(st, STEER_OPEN, 0);
+	else
+		steer_order(st, STEER_LIMIT, rate > STEER_LOW ? rate : STEER_LOW);
+}
+
+static void order_rest(struct step *st)
+{
+	int64_t rate = st->in->range.least_rate;
+
+	if (steer_can_rest(st))
+		steer_order(st, STEER_REST, 0);
+	else
+		steer_order(st, STEER_LIMIT, rate > STEER_LOW ? rate : STEER_LOW);
+}
+
+/* Keeps the path as a rest needs it. */
+static void rest_path(struct step *st)
+{
+	struct steer *s = st->s;
+
+	if (!s->breath) {
+		order_rest(st);
+		if (!steer_can_rest(st) || !s->force_ms)
+			return;
+		if (st->now - s->force_ms >= piece_span(st)) {
+			s->breath = true;
+			order_breath(st);
+		}
+	} else if (s->force_ms && st->now - s->force_ms >= breath_span(st)) {
+		s->breath = false;
+		s->breath_ms = st->now;
+		order_rest(st);
+	}
+	if (s->force_ms)
+		steer_again(st, s->force_ms + (s->breath ? breath_span(st) : piece_span(st)));
+}
+
+void rest_begin(struct step *st, enum steer_phase phase)
+{
+	struct steer *s = st->s;
+
+	steer_enter(st, phase);
+	s->rest_ms = 0;
+	s->breath = false;
+	s->breath_ms = 0;
+	s->close_credit = s->low_credit = s->credit;
+	order_rest(st);
+}
+
+int64_t rest_lasted(const struct step *st)
+{
+	const struct steer *s = st->s;
+	int64_t since = s->rest_ms;
+
+	if (!since)
+		return -1;
+	if (!s->calm_ms)
+		since += STEER_DRAIN_MAX_MS;
+	else if (s->calm_ms > since)
+		since = s->calm_ms;
+	return st->now >= since ? st->now - since : -1;
+}
+
+/* Rests have in common: their path, and when they came into force. */
+void rest_keep(struct step *st)
+{
+	struct steer *s = st->s;
+
+	rest_path(st);
+	if (!s->rest_ms && s->force_ms)
+		s->rest_ms = s->force_ms;
+	if (s->no_grip)
+		st->ret->reason = STEER_NO_GRIP;
+	else if (rest_lasted(st) < 0 && s->rest_ms &&
+		st->now - s->rest_ms > st->delay + 2 * MS_SECOND)
+		st->ret->reason = STEER_DRAINING;
+}
+
+/* Enough was seen to begin with. */
+static bool measured(struct step *st, int64_t lasted)
+{
+	struct steer *s = st->s;
+
+	if (lasted < 4 * st->delay)
+		return false;
+	if (s->flat_found || ((s->ref.known || s->trusted) && s->back))
+		return true;
+	if (lasted < MEASURE_MAX_MS && s->calm_ms)
+		return false;
+	/* Never calm: somebody else writes, or the lever does not hold. */
+	return st->in->array->rate.known;
+}
+
+static void rest_done(struct step *st)
+{
+	struct steer *s = st->s;
+
+	if (s->phase == STEER_PHASE_PROBE) {
+		steady_probed(st, s->back);
+		return;
+	}
+	if (!calm_pace(s, st->in->array).known) {
+		s->ref = OPT(st->in->array->rate.v > 0 ? st->in->array->rate.v : 1);
+		s->ref_base = OPT_NONE;
+	}
+	s->credit = 0;
+	if (steer_can_rest(st))
+		slice_begin(st);
+	else
+		steady_begin(st, 0);
+}
+
+void rest_step(struct step *st)
+{
+	st->ret->reason = STEER_MEASURING;
+	rest_keep(st);
+	if (measured(st, rest_lasted(st)))
+		rest_done(st);
+}

@@ -1,0 +1,281 @@
+// SPDX-License-Identifier: MIT
+/* A reading: the account of the share, whose doing a drop is, whether the levers hold. */
+#include "core/steer_impl.h"
+
+#include "md/rate.h"
+
+#define SHARE_MAX 1500000 /* ppm: a counter that jumps earns no more than this */
+#define GRIP_LEAST_MS (10 * MS_SECOND)
+#define GRIP_SLACK INT64_C(524288) /* bytes/s */
+#define FULL_FALL_PPM 700000       /* of the full speed: what is left after a close has fallen */
+
+void sum_add(struct steer_sum *sum, const struct steer_sum *more)
+{
+	sum->ms += more->ms;
+	sum->kept += more->kept;
+	sum->moved += more->moved;
+	sum->moved_ms += more->moved_ms;
+}
+
+struct opt sum_share(const struct steer_sum *sum)
+{
+	return sum->ms > 0 ? OPT(sum->kept / sum->ms) : OPT_NONE;
+}
+
+struct opt sum_pace(const struct steer_sum *sum)
+{
+	return sum->moved_ms > 0 ? OPT(rate_muldiv(sum->moved, MS_SECOND, sum->moved_ms))
+				 : OPT_NONE;
+}
+
+struct steer_sum sight_window(const struct steer *s)
+{
+	struct steer_sum sum = {0};
+	int64_t newest;
+	int i;
+
+	if (s->bin_ms <= 0)
+		return sum;
+	newest = s->read_ms / s->bin_ms;
+	for (i = 0; i < STEER_BINS; i++) {
+		if (s->bins[i].number > newest - STEER_BINS)
+			sum_add(&sum, &s->bins[i].sum);
+	}
+	return sum;
+}
+
+static void bin_add(struct steer *s, const struct steer_sum *more)
+{
+	int64_t number = s->read_ms / s->bin_ms;
+	struct steer_bin *bin = &s->bins[number % STEER_BINS];
+
+	if (bin->number != number)
+		*bin = (struct steer_bin){.number = number};
+	sum_add(&bin->sum, more);
+}
+
+/* --- whose doing --- */
+
+/* Whether the path is closed as far as it goes, and that acts for the whole window. */
+static bool shut(const struct step *st, int64_t from_ms)
+{
+	const struct steer *s = st->s;
+
+	return s->rest_ms && !s->breath && from_ms >= s->rest_ms + st->delay &&
+		(s->phase == STEER_PHASE_MEASURE || s->phase == STEER_PHASE_REST ||
+			s->phase == STEER_PHASE_PROBE);
+}
+
+/* What clients may write and still count as next to nothing. */
+static int64_t quiet_level(const struct step *st)
+{
+	int64_t level = STEER_QUIET + st->s->foreign + st->s->foreign / 4;
+
+	if (st->s->rest_ms)
+		level += steer_can_rest(st) ? 2 * st->in->range.least_rate : 2 * STEER_LOW;
+	return level;
+}
+
+/* What the backups move, as far as anything tells. */
+static struct opt moved(const struct step *st)
+{
+	struct opt write = st->in->array->client_write;
+
+	if (st->in->moved.known)
+		return st->in->moved;
+	if (write.known)
+		return OPT(write.v > st->s->foreign ? write.v - st->s->foreign : 0);
+	return OPT_NONE;
+}
+
+static bool is_quiet(const struct step *st, int64_t from_ms)
+{
+	struct opt write = st->in->array->client_write;
+
+	if (write.known)
+		return write.v <= quiet_level(st);
+	if (st->in->moved.known)
+		return st->in->moved.v <= quiet_level(st);
+	return shut(st, from_ms);
+}
+
+/* --- whether levers hold --- */
+
+static void grip_lost(struct step *st, int64_t write)
+{
+	struct steer *s = st->s;
+
+	/* What the path's own account explains, or what fell when it was closed, the lever holds:
+	 * the rest of it is another's. */
+	if (!st->in->moved.known && s->full_write > 0 &&
+		write < rate_muldiv(s->full_write, FULL_FALL_PPM, PPM)) {
+		s->foreign = write;
+		return;
+	}
+	s->no_grip = true;
+}
+
+/* A path that is closed or limited, and more is written all the same. */
+static void read_grip(struct step *st, int64_t from_ms)
+{
+	struct steer *s = st->s;
+	int64_t limit = s->path == STEER_LIMIT ? s->rate : st->in->range.least_rate;
+	int64_t patience = st->in->moved.known ? 3 * st->delay : STEER_DRAIN_MAX_MS;
+	struct opt flow = moved(st);
+
+	if (s->path != STEER_LIMIT && s->path != STEER_REST)
+		s->over_since_ms = 0;
+	if (!flow.known || !s->force_ms || from_ms < s->force_ms + st->delay ||
+		(s->path != STEER_LIMIT && s->path != STEER_REST))
+		return;
+	if (flow.v <= limit + limit / 3 + GRIP_SLACK) {
+		s->over_since_ms = 0;
+		s->no_grip = false;
+		return;
+	}
+	if (!s->over_since_ms)
+		s->over_since_ms = from_ms;
+	if (patience < GRIP_LEAST_MS)
+		patience = GRIP_LEAST_MS;
+	if (st->in->read_at_ms - s->over_since_ms >= patience)
+		grip_lost(st, flow.v);
+}
+
+/* The lever holds by its own account, the path is shut, caches have had their time: what is still
+ * written is another's. */
+static void read_foreign(struct step *st, int64_t from_ms)
+{
+	struct steer *s = st->s;
+	struct opt write = st->in->array->client_write;
+
+	if (!write.known)
+		return;
+	if (s->foreign > 0 && write.v < s->foreign)
+		s->foreign = (s->foreign + write.v) / 2;
+	if (!shut(st, from_ms) || is_quiet(st, from_ms) || s->no_grip)
+		return;
+	if (st->in->moved.known && st->in->moved.v <= 2 * st->in->range.least_rate + GRIP_SLACK &&
+		st->in->read_at_ms - s->rest_ms >=
+			(st->in->only_ours ? STEER_DRAIN_MAX_MS : STEER_DRAIN_MAX_MS / 2))
+		s->foreign = write.v;
+}
+
+/* --- the account --- */
+
+/* Older debts than the rule averages over are forgiven: resting for them protects nothing. */
+static void bound_credit(struct step *st)
+{
+	struct steer *s = st->s;
+	int64_t swing = slice_swing(st), floor, recent;
+	struct steer_sum window;
+
+	if (s->credit > swing)
+		s->credit = swing;
+	floor = -2 * (swing + s->tail) - st->over / 20 * PPM;
+	if (s->credit >= floor)
+		return;
+	window = sight_window(s);
+	recent = window.kept - st->protect * window.ms;
+	if (recent > floor)
+		recent = floor;
+	if (s->credit < recent)
+		s->credit = recent;
+}
+
+static void account(struct step *st, int64_t from_ms, int64_t share, bool not_ours)
+{
+	struct steer *s = st->s;
+	struct opt flow = moved(st);
+	int64_t ms = st->in->read_at_ms - from_ms;
+	struct steer_sum sum = {.ms = ms, .kept = share * ms};
+
+	if (flow.known) {
+		sum.moved = rate_muldiv(flow.v, ms, MS_SECOND);
+		sum.moved_ms = ms;
+	}
+	/* What is not the backups' doing counts as kept. */
+	if (not_ours)
+		sum.kept = (share > PPM ? share : PPM) * ms;
+	s->credit += sum.kept - st->protect * ms;
+	bin_add(s, &sum);
+	sum_add(&s->cycle, &sum);
+	if (s->phase == STEER_PHASE_STEADY && s->settle_ms && from_ms >= s->settle_ms)
+		sum_add(&s->judged, &sum);
+	bound_credit(st);
+	if (s->rest_ms && s->credit < s->low_credit)
+		s->low_credit = s->credit;
+}
+
+static void ewma(struct opt *mean, int64_t sample)
+{
+	*mean = mean->known ? OPT(mean->v + (sample - mean->v) / 4) : OPT(sample);
+}
+
+/* What slices and breaths leave of the rebuild's pace, and what clients write in them. */
+static void read_open(struct step *st, int64_t from_ms, int64_t share)
+{
+	struct steer *s = st->s;
+	struct opt write = st->in->array->client_write;
+
+	if (!s->force_ms || from_ms < s->force_ms + st->delay)
+		return;
+	if (s->phase == STEER_PHASE_SLICE) {
+		ewma(&s->slice_share, share);
+		if (write.known)
+			s->full_write = s->full_write
+				? s->full_write + (write.v - s->full_write) / 4
+				: write.v;
+	} else if (s->breath) {
+		ewma(&s->breath_share, share);
+	}
+}
+
+static void read_share(struct step *st, int64_t from_ms, struct opt undisturbed)
+{
+	struct steer *s = st->s;
+	bool quiet = is_quiet(st, from_ms), not_ours;
+	int64_t share = rate_muldiv(st->in->array->rate.v, PPM, undisturbed.v);
+
+	if (share > SHARE_MAX)
+		share = SHARE_MAX;
+	s->share_before = s->share;
+	s->share = OPT(share);
+	/* It was back, nobody has written since, and it fell. */
+	not_ours = quiet && s->calm_ms && s->back && share < st->protect;
+	if (not_ours)
+		s->not_ours_ms = st->in->read_at_ms;
+	account(st, from_ms, share, not_ours);
+	read_open(st, from_ms, share);
+}
+
+void sight_read(struct step *st)
+{
+	struct steer *s = st->s;
+	const struct array_facts *array = st->in->array;
+	int64_t from_ms = s->read_ms, ms = st->in->read_at_ms - from_ms;
+	struct opt undisturbed;
+
+	if (from_ms && ms < RATE_MIN_WINDOW_MS)
+		return;
+	s->read_ms = st->in->read_at_ms;
+	if (!from_ms && array->client_write.known)
+		s->full_write = array->client_write.v;
+	if (!from_ms || ms > RATE_MAX_WINDOW_MS || !array->rate.known)
+		return;
+	s->sight_ms = st->now;
+	s->disturbed =
+		s->breath || (s->breath_ms && from_ms < s->breath_ms + st->delay + MS_SECOND);
+	read_grip(st, from_ms);
+	read_foreign(st, from_ms);
+	undisturbed = calm_pace(s, array);
+	if (undisturbed.known && undisturbed.v > 0)
+		read_share(st, from_ms, undisturbed);
+	else
+		s->share = s->share_before = OPT_NONE;
+	if (s->disturbed && !(s->path == STEER_OPEN))
+		return;
+	if (is_quiet(st, from_ms))
+		calm_read(st, from_ms);
+	else
+		calm_end(st);
+}

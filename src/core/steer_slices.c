@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: MIT
+/* Slices: full speed until the account is used up, then a rest until it is level again. */
+#include "core/steer_impl.h"
+
+#define SWING_PART                                                                                 \
+	3 /* hundredths of the time averaged over: so far a window's share may be off              \
+	   */
+#define SWING_MOST 6
+#define SLICE_LEAST_MS (2 * MS_SECOND)
+#define REST_LEAST_MS (4 * MS_SECOND)
+#define LOOK_MS                                                                                    \
+	(6 * MS_SECOND) /* a slice of which nothing is known yet waits so long for a reading */
+#define REST_MOST_MS (20 * MS_MINUTE)
+
+static int64_t slice_least(const struct step *st)
+{
+	return 4 * st->delay > SLICE_LEAST_MS ? 4 * st->delay : SLICE_LEAST_MS;
+}
+
+/* What a slice costs for each ms; next to nothing at least, so that one may divide by it. */
+static int64_t slice_cost(const struct step *st)
+{
+	int64_t cost = st->protect - (st->s->slice_share.known ? st->s->slice_share.v : 0);
+
+	return cost > PPM / 100 ? cost : PPM / 100;
+}
+
+int64_t slice_swing(const struct step *st)
+{
+	const struct steer *s = st->s;
+	int64_t left = PPM - st->protect, most = st->over * SWING_MOST / 100 * PPM;
+	int64_t swing = st->over * SWING_PART / 100 * PPM;
+	int64_t back = 4 * (s->comeback_ms + s->drain_ms) * left;
+	int64_t rest = st->in->range.rest_max_ms * left;
+
+	if (back > most)
+		back = most;
+	if (back > swing)
+		swing = back;
+	/* One rest in one piece is better than a breath. */
+	if (rest > 0 && swing > rest && back <= rest)
+		swing = rest;
+	if (swing < slice_least(st) * slice_cost(st))
+		swing = slice_least(st) * slice_cost(st);
+	return swing;
+}
+
+/* The account now: as of the last reading, and by what is known since. */
+static int64_t credit_now(const struct step *st)
+{
+	const struct steer *s = st->s;
+	int64_t from = s->read_ms, acts = s->force_ms ? s->force_ms + st->delay / 2 : st->now;
+	int64_t credit = s->credit;
+
+	if (s->phase != STEER_PHASE_SLICE) {
+		if (s->share.known && s->share.v >= STEER_BACK_PPM)
+			credit += (PPM - st->protect) * (st->now - from);
+		return credit;
+	}
+	if (acts > st->now)
+		acts = st->now;
+	if (acts > from) {
+		credit += (PPM - st->protect) * (acts - from);
+		from = acts;
+	}
+	return credit - slice_cost(st) * (st->now - from);
+}
+
+void slice_begin(struct step *st)
+{
+	struct steer *s = st->s;
+
+	steer_enter(st, STEER_PHASE_SLICE);
+	s->rest_ms = 0;
+	s->open_credit = s->credit;
+	s->cycle = (struct steer_sum){0};
+	steer_order(st, STEER_OPEN, 0);
+	st->ret->reason = s->trial ? STEER_TRYING : STEER_SLICE;
+}
+
+/* Whether a reading has shown what this slice does, or there is no waiting for one any longer. */
+static bool slice_seen(const struct step *st)
+{
+	const struct steer *s = st->s;
+
+	if (s->slice_share.known)
+		return true;
+	return st->now - s->force_ms >= LOOK_MS + st->delay;
+}
+
+void slice_step(struct step *st)
+{
+	struct steer *s = st->s;
+	int64_t left = credit_now(st) - s->tail + slice_swing(st);
+	int64_t end = st->now + left / slice_cost(st);
+
+	st->ret->reason = s->trial ? STEER_TRYING : STEER_SLICE;
+	if (!s->force_ms)
+		return;
+	if (end < s->force_ms + slice_least(st))
+		end = s->force_ms + slice_least(st);
+	if (st->now - s->force_ms > st->over / 4 &&
+		s->credit >= s->open_credit - slice_swing(st) / 4)
+		st->ret->reason = STEER_KEEPING;
+	if (!slice_seen(st)) {
+		steer_again(st, s->force_ms + LOOK_MS + st->delay);
+		return;
+	}
+	if (st->now < end) {
+		steer_again(st, end);
+		return;
+	}
+	left = credit_now(st);
+	rest_begin(st, STEER_PHASE_REST);
+	s->close_credit = s->low_credit = left;
+	st->ret->reason = STEER_RESTING;
+}
+
+/* What the slice cost after its end, and whether it cost what it was taken for. */
+static void slice_learn(struct step *st)
+{
+	struct steer *s = st->s;
+	int64_t tail = s->close_credit - s->low_credit, cost = s->open_credit - s->low_credit;
+
+	if (tail < 0)
+		tail = 0;
+	s->tail = (s->tail + tail) / 2;
+	if (cost < slice_least(st) * slice_cost(st) / 2)
+		s->slice_share = OPT_NONE;
+}
+
+void slice_rest_step(struct step *st)
+{
+	struct steer *s = st->s;
+	int64_t least = 4 * st->delay > REST_LEAST_MS ? 4 * st->delay : REST_LEAST_MS, lasted, left;
+
+	st->ret->reason = s->trial ? STEER_TRYING : STEER_RESTING;
+	rest_keep(st);
+	lasted = rest_lasted(st);
+	if (least < 2 * s->comeback_ms && s->comeback_ms < st->over / 8)
+		least = 2 * s->comeback_ms;
+	left = -credit_now(st);
+	if (lasted >= least && (left <= 0 || lasted > REST_MOST_MS)) {
+		if (left > 0)
+			s->credit = 0;
+		slice_learn(st);
+		if (choose_slice(st))
+			slice_begin(st);
+		return;
+	}
+	if (lasted >= 0) {
+		int64_t wait = left > 0 ? left / (PPM - st->protect) : 0;
+
+		steer_again(st, st->now + (wait > least - lasted ? wait : least - lasted));
+	}
+	if (s->not_ours_ms && st->now - s->not_ours_ms < 10 * MS_SECOND)
+		st->ret->reason = STEER_NOT_OURS;
+}
