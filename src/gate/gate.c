@@ -187,7 +187,7 @@ static void close_levers(struct gate *gate)
 	tasks_close(gate->tasks);
 	ages_close(gate->ages);
 	if (gate->pbs_levers)
-		pbs_levers_close(gate->pbs_levers, deadline_ms);
+		pbs_levers_close(gate->pbs_levers, PUT_BACK_MS / 2);
 	floor_levers_close(gate->floors, deadline_ms);
 	remotes_close(gate->remotes);
 	gate->pbs_levers = NULL;

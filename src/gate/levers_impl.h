@@ -94,8 +94,6 @@ struct server_part {
 	int64_t rate;
 	int64_t since_ms; /* boot time since which something is wanted of it; 0: not */
 	char why[200];
-	char told[240]; /* its trouble, as last told */
-	char told_hidden[64];
 };
 
 /* What a storage's backups moved at the share that was protected. */
@@ -118,15 +116,14 @@ struct said {
 };
 
 /* A lever as the record has it. */
-#define RECORDED_WORDS 4
+#define RECORDED_WORDS 6
 struct recorded {
 	char lever[24], target[160];
 	bool moved;
 	struct {
-		char word[12];
+		char word[32]; /* the beginning of what it was set to */
 		int64_t at_ms;
 	} words[RECORDED_WORDS];
-	char last[48];
 	int64_t thinned; /* changes since the last row */
 	int64_t used_ms;
 };

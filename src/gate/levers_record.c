@@ -2,10 +2,10 @@
 /*
  * The record of what is moved: before it is moved.
  *
- * A lever that goes back and forth in one way (slices and rests, a limit that follows) would fill
- * the record: each kind of setting of a moved lever is written at most once a minute, with the
- * count of those between. What is written always suffices to put the lever back: the first row
- * says what it was before us, and no row says that it is back but when it is.
+ * A lever that goes back and forth (slices and rests) would fill the record: each setting of a
+ * moved lever is written at most once a minute, with the count of those between. What is written
+ * always suffices to put the lever back: the first row says what it was before us, and no row says
+ * that it is back but when it is.
  */
 #include <stdio.h>
 #include <string.h>
@@ -48,13 +48,11 @@ static struct recorded *recorded_of(struct levers *levers, const char *lever, co
 	return oldest;
 }
 
-/* Whether a row of this kind of setting ("limit", "rest", ...) is due; notes that it is written. */
+/* Whether a row of this setting is due; notes that it is written. */
 static bool due(struct recorded *one, const char *after, int64_t now)
 {
-	size_t i, oldest = 0, len = strcspn(after, " ");
+	size_t i, oldest = 0, len = strnlen(after, sizeof(one->words[0].word) - 1);
 
-	if (len >= sizeof(one->words[0].word))
-		len = sizeof(one->words[0].word) - 1;
 	for (i = 0; i < RECORDED_WORDS; i++) {
 		if (one->words[i].at_ms < one->words[oldest].at_ms)
 			oldest = i;

@@ -6,7 +6,6 @@
 #include "base/log.h"
 #include "base/units.h"
 #include "gate/levers_impl.h"
-#include "gate/pbs_lever.h"
 
 #define LIMIT_EVERY_MS (5 * MS_MINUTE) /* between two lines about the same array's limit */
 
@@ -152,31 +151,6 @@ static void tell_array(struct levers *levers, struct steered *s)
 	s->told_ms = levers->now.boot_ms;
 }
 
-static void tell_server(struct levers *levers, struct server_part *part)
-{
-	struct pbs_lever *lever = pbs_levers_find(levers->gate->pbs_levers, part->pbs);
-	struct pbs_lever_state state;
-
-	if (!lever)
-		return;
-	pbs_lever_state(lever, &state);
-	if (strcmp(state.trouble, part->told) != 0) {
-		if (state.trouble[0])
-			log_warning("Backup server '%s' cannot be throttled: %s pbs=%s", part->pbs,
-				state.trouble, part->pbs);
-		else
-			log_notice("Backup server '%s' can be throttled again pbs=%s", part->pbs,
-				part->pbs);
-		snprintf(part->told, sizeof(part->told), "%s", state.trouble);
-	}
-	if (strcmp(state.hidden_by, part->told_hidden) == 0)
-		return;
-	if (state.hidden_by[0])
-		log_warning("Rule '%s' on backup server '%s' takes connections from ours pbs=%s",
-			state.hidden_by, part->pbs, part->pbs);
-	snprintf(part->told_hidden, sizeof(part->told_hidden), "%s", state.hidden_by);
-}
-
 static const struct pve_settings *stopper(struct levers *levers, const struct lever_job *job)
 {
 	const struct storage_settings *set = settings_storage(levers->gate->settings, job->storage);
@@ -218,6 +192,4 @@ void levers_tell(struct levers *levers)
 	for (i = 0; i < LEVERS_ARRAYS; i++)
 		if (levers->arrays[i].nas[0])
 			tell_array(levers, &levers->arrays[i]);
-	for (i = 0; levers->gate->pbs_levers && i < levers->n_servers; i++)
-		tell_server(levers, &levers->servers[i]);
 }

@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "gate/gate.h"
 #include "gate/load.h"
+#include "gate/put_back.h"
 #include "gate/run.h"
 #include "gate/watch.h"
 #include "nas/probe.h"
@@ -16,7 +17,7 @@
 enum { EXIT_GOOD = 0, EXIT_BAD = 1, EXIT_USAGE = 2 };
 
 static const char usage[] =
-	"Usage: rebuildgated [--config FILE] [--check] [--debug]\n"
+	"Usage: rebuildgated [--config FILE] [--check | --put-back] [--debug]\n"
 	"       rebuildgated --probe NAME [NAME=VALUE...]\n"
 	"       rebuildgated --version | --help\n"
 	"\n"
@@ -25,6 +26,8 @@ static const char usage[] =
 	"  --config FILE  settings; conf.d/*.conf beside it is read as well\n"
 	"                 (" SETTINGS_FILE ")\n"
 	"  --check        only check settings and policy: all errors at once, exit 2\n"
+	"  --put-back     put back what a gate that was killed had moved, as its record says;\n"
+	"                 20 s at most, exit 1 where something is still moved\n"
 	"  --debug        say more in the journal\n"
 	"  --probe NAME   look at one NAS, once for each byte 'L' on standard input; the gate\n"
 	"                 starts this itself\n"
@@ -34,7 +37,7 @@ static const char usage[] =
 
 struct options {
 	const char *config, *probe;
-	bool check;
+	bool check, put_back;
 };
 
 static bool report_errors(struct conf_errors *errors)
@@ -102,6 +105,26 @@ static int probe(const struct options *options, char *const *args)
 	return probe_main(&target, 0, 1);
 }
 
+/* Settings are enough: a policy that is broken by now is no reason to leave a lever moved. */
+static int put_all_back(const struct options *options)
+{
+	struct conf_errors errors = {0};
+	struct settings *settings = NULL;
+	struct err err = {0};
+	bool ok;
+
+	umask(077);
+	if (!settings_load(options->config, &settings, &errors)) {
+		report_errors(&errors);
+		return EXIT_USAGE;
+	}
+	ok = put_back(options->config, settings, &err);
+	if (!ok)
+		log_err("%s", err.text);
+	settings_free(settings);
+	return ok ? EXIT_GOOD : EXIT_BAD;
+}
+
 static int serve(const struct options *options)
 {
 	static struct gate gate;
@@ -125,6 +148,7 @@ static int serve(const struct options *options)
 static const struct option long_options[] = {
 	{"config", required_argument, NULL, 'c'},
 	{"check", no_argument, NULL, 'k'},
+	{"put-back", no_argument, NULL, 'b'},
 	{"debug", no_argument, NULL, 'd'},
 	{"probe", required_argument, NULL, 'p'},
 	{"version", no_argument, NULL, 'V'},
@@ -144,6 +168,9 @@ int main(int argc, char **argv)
 			break;
 		case 'k':
 			options.check = true;
+			break;
+		case 'b':
+			options.put_back = true;
 			break;
 		case 'd':
 			log_set_level(LOG_LEVEL_DEBUG);
@@ -168,5 +195,7 @@ int main(int argc, char **argv)
 		fprintf(stderr, "rebuildgated: '%s' is one word too many\n%s", argv[optind], usage);
 		return EXIT_USAGE;
 	}
+	if (options.put_back)
+		return put_all_back(&options);
 	return options.check ? check(&options) : serve(&options);
 }

@@ -59,6 +59,8 @@ static void take_failure(
 
 	if (change && err->kind == ERR_NOTFOUND) {
 		lever->sight.known = false; /* somebody else removed it: look again */
+		if (op == PBS_OP_DELETE)
+			record(lever, "none", "none", true);
 		return;
 	}
 	if (op == PBS_OP_READ && err->kind == ERR_DENIED && !lever->blind_rates && needed(lever)) {
@@ -202,8 +204,10 @@ static void take_change(struct pbs_lever *lever, enum pbs_op op, int64_t now_ms)
 			"for all clients of that server, other datastores' too; restores are not "
 			"touched",
 			lever->name, lever->why);
-	if (op == PBS_OP_DELETE)
+	if (op == PBS_OP_DELETE) {
+		record(lever, "none", "none", true);
 		log_notice("Our traffic-control rule on '%s' is removed", lever->name);
+	}
 	pbs_rest_set(&lever->rest, rate, now_ms);
 	lever->set_ms = now_ms;
 	lever->end_ms = lever->draft_end_ms;
@@ -339,7 +343,8 @@ void pbs_lever_change(struct pbs_lever *lever, struct remote *remote, int64_t no
 	} else {
 		lever->draft = (struct pbs_rule){0};
 	}
-	if (!record(lever, "none", after, !rate) && rate) {
+	/* That it is put back is written when it is. */
+	if (rate && !record(lever, "none", after, false)) {
 		lever->usable = false;
 		lever->change_failed = true;
 		lever->retry_ms = now_ms + RECORD_AGAIN_MS;
@@ -370,13 +375,14 @@ bool pbs_lever_delete_now(struct pbs_lever *lever, struct remote *remote, int64_
 	buf_release(&body);
 	if (ok && lever->sight.found && lever->sight.ours) {
 		api = (struct api_call){0};
-		record(lever, "none", "none", true);
 		ok = build_change(lever, PBS_OP_DELETE, &api, &err) &&
 			remote_call_now(remote, &api, deadline_ms - clock_boot_ms(),
 				words[PBS_OP_DELETE], NULL, &err);
 		ok = ok || err.kind == ERR_NOTFOUND;
 	}
-	if (!ok)
+	if (ok)
+		record(lever, "none", "none", true);
+	else
 		log_warning(
 			"Our traffic-control rule on '%s' may still be there: %s. It is without "
 			"effect once its time is over, and is removed at the next start",

@@ -163,7 +163,7 @@ T=$(get 'a["ticket"]')
 ok 'a hold' is 'a["act"]' hold
 ask "$W, \"ticket\": $T, \"wait_ms\": 20000"
 ok 'ends when its time is over' is 'a["verdict"]' throttle
-ok 'and acts as its without_lever says' is 'a["act"]' allow
+ok 'and its keepers slow it: a lever is there' is 'a["act"]' throttle
 api POST /v1/report "{\"ticket\": $T, $W, \"phase\": \"job-end\"}"
 
 # --- the log ------------------------------------------------------------------------------------------
