@@ -10,7 +10,7 @@ result() { # result STATUS NAME [OUTPUT]
 }
 mapfile -t c < <(git ls-files '*.c' '*.h')
 mapfile -t own < <(git ls-files 'src/*.c' 'src/*.h' 'hooks/*.c' 'hooks/*.h')
-mapfile -t sh < <(git ls-files '*.sh' '*.t' '.ci/run' 'packaging/scripts/*' | while read -r f; do head -1 "$f" | grep -qE '^#!.*\b(ba)?sh' && echo "$f"; done)
+mapfile -t sh < <(git ls-files '*.sh' '*.t' '.ci/run' 'packaging/scripts/*' 'hooks/nas-levers' | while read -r f; do head -1 "$f" | grep -qE '^#!.*\b(ba)?sh' && echo "$f"; done)
 
 format=$(command -v clang-format-14 || command -v clang-format)
 if "$format" --version 2>/dev/null | grep -q 'version 14\.'; then
