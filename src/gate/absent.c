@@ -9,69 +9,6 @@
 
 #define WEAK __attribute__((weak))
 
-WEAK struct pbs_lever *pbs_levers_find(struct pbs_levers *levers, const char *pbs)
-{
-	(void)levers;
-	(void)pbs;
-	return NULL;
-}
-
-WEAK void pbs_lever_want(
-	struct pbs_lever *lever, enum steer_path path, int64_t rate, const char *why)
-{
-	(void)lever;
-	(void)path;
-	(void)rate;
-	(void)why;
-}
-
-WEAK void pbs_lever_state(const struct pbs_lever *lever, struct pbs_lever_state *ret)
-{
-	(void)lever;
-	*ret = (struct pbs_lever_state){.path = STEER_FREE};
-}
-
-WEAK void pbs_levers_reset(struct pbs_levers *levers)
-{
-	(void)levers;
-}
-
-WEAK struct opt tasks_readers(const struct tasks *tasks, const char *nas)
-{
-	(void)tasks;
-	(void)nas;
-	return OPT_NONE;
-}
-
-WEAK size_t tasks_writers(const struct tasks *tasks, struct task_writer *ret, size_t max)
-{
-	(void)tasks;
-	(void)ret;
-	(void)max;
-	return 0;
-}
-
-WEAK bool tasks_sees(const struct tasks *tasks, const char *nas)
-{
-	(void)tasks;
-	(void)nas;
-	return false;
-}
-
-WEAK void tasks_stop(struct tasks *tasks, const char *node, const char *upid, const char *why)
-{
-	(void)tasks;
-	(void)node;
-	(void)upid;
-	(void)why;
-}
-
-WEAK json_t *tasks_show(const struct tasks *tasks)
-{
-	(void)tasks;
-	return json_array();
-}
-
 WEAK struct opt ages_size(struct ages *ages, const struct request *request)
 {
 	(void)ages;
@@ -170,26 +107,13 @@ WEAK void floor_levers_each(const struct floor_levers *levers,
 		(void)part;                                                                        \
 	}
 
-OPENS(pbs_levers, pbs_levers)
-OPENS(tasks, tasks)
 OPENS(ages, ages)
 OPENS(floor_levers, floor_levers)
-
-WEAK void pbs_levers_close(struct pbs_levers *levers, int64_t deadline_ms)
-{
-	(void)levers;
-	(void)deadline_ms;
-}
 
 WEAK void floor_levers_close(struct floor_levers *levers, int64_t deadline_ms)
 {
 	(void)levers;
 	(void)deadline_ms;
-}
-
-WEAK void tasks_close(struct tasks *tasks)
-{
-	(void)tasks;
 }
 
 WEAK void ages_close(struct ages *ages)
