@@ -50,7 +50,7 @@ static bool do_begins(struct sim *sim, const struct words *words)
 static bool do_settings(struct sim *sim, const struct words *words)
 {
 	const char *gate = word_value(words, "gate"), *node = word_value(words, "node");
-	const char *down = word_value(words, "if_gate_down");
+	const char *down = word_value(words, "if_gate_down"), *lever = word_value(words, "lever");
 
 	may_span(words, "poll", &sim->poll_ms);
 	may_span(words, "idle_poll", &sim->idle_poll_ms);
@@ -62,6 +62,8 @@ static bool do_settings(struct sim *sim, const struct words *words)
 		sim->if_gate_down = verdict_parse(down);
 	if (gate)
 		sim->gated = strcmp(gate, "no") != 0;
+	if (lever)
+		sim->lever = strcmp(lever, "no") != 0;
 	if (node)
 		snprintf(sim->own_node, sizeof(sim->own_node), "%s", node);
 	return true;
@@ -165,8 +167,10 @@ static bool job_numbers(const struct words *words, struct job *job)
 {
 	const char *guests = word_value(words, "guests"), *guest = word_value(words, "guest");
 	const char *size = word_value(words, "size"), *pace = word_value(words, "pace");
-	const char *client = word_value(words, "client");
+	const char *client = word_value(words, "client"), *age = word_value(words, "age");
+	const char *predicted = word_value(words, "predicted");
 	uint64_t n = 1, first = 100;
+	int64_t span = 0;
 
 	if ((guests && !u64_parse(guests, 1, 1000, &n, NULL)) ||
 		(guest && !u64_parse(guest, 1, 1000000, &first, NULL)) ||
@@ -178,6 +182,14 @@ static bool job_numbers(const struct words *words, struct job *job)
 	if (client)
 		job->client = client_parse(client);
 	may_span(words, "period", &job->period_ms);
+	if (predicted)
+		job->predicted_ms.known = span_parse(predicted, &job->predicted_ms.v, NULL);
+	if (age && !span_parse(age, &span, NULL))
+		return false;
+	if (age)
+		job->backed_up_ms = OPT(SIM_START_MS - span);
+	if (job->n_guests > REQUEST_MAX_GUESTS)
+		return false;
 	return job->client != CLIENT_NONE && job->pace > 0;
 }
 
@@ -280,6 +292,37 @@ static bool nas_event(struct sim *sim, const struct words *words)
 	} else {
 		return wrong(sim, words);
 	}
+	return true;
+}
+
+/* restore NAS COUNT|unknown: so many read from there, as far as the gate is told. */
+static bool do_restore(struct sim *sim, const struct words *words)
+{
+	bool unknown = !strcmp(word_at(words, 2), "unknown");
+	uint64_t n = 0;
+	size_t i;
+
+	for (i = 0; i < sim->n_nas && strcmp(sim->nas[i].name, word_at(words, 1)); i++)
+		;
+	if (i == sim->n_nas || (!unknown && !u64_parse(word_at(words, 2), 0, 100, &n, NULL)))
+		return wrong(sim, words);
+	sim_line(sim, "restore %s %s", word_at(words, 1), word_at(words, 2));
+	sim->readers[i] = unknown ? OPT_NONE : OPT((int64_t)n);
+	return true;
+}
+
+/* takes JOB SPAN|unknown: what is foreseen of it now. */
+static bool do_takes(struct sim *sim, const struct words *words)
+{
+	struct job *job = sim_job(sim, word_at(words, 1));
+	struct opt span = OPT_NONE;
+
+	if (!job)
+		return wrong(sim, words);
+	span.known = span_parse(word_at(words, 2), &span.v, NULL);
+	if (!span.known && strcmp(word_at(words, 2), "unknown") != 0)
+		return wrong(sim, words);
+	job->predicted_ms = span;
 	return true;
 }
 
@@ -402,6 +445,8 @@ bool act_do(struct sim *sim, const struct words *words)
 		{"sees", nas_event},
 		{"empty", nas_event},
 		{"reboot", nas_event},
+		{"restore", do_restore},
+		{"takes", do_takes},
 		{"start", job_event},
 		{"kill", job_event},
 		{"abort", job_event},

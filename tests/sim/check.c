@@ -9,13 +9,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "check.h"
 #include "sim.h"
 #include "wire/wire.h"
 
-/* How late a hold may end: a tick, and after a start of the gate its first look. */
-#define SLACK_MS (10 * MS_SECOND)
-/* What depends on UTC is looked at once a minute at least. */
-#define UTC_SLACK_MS (70 * MS_SECOND)
 /* Without a gate a hook inside its job goes on after 30 s. */
 #define OUTAGE_SLACK_MS (35 * MS_SECOND)
 
@@ -31,6 +28,7 @@ const char *const invariant_names[INV_COUNT] = {
 	[INV_ORDER] = "who asked first goes first",
 	[INV_RECHECK] = "no job waits inside longer than recheck",
 	[INV_OBSERVE] = "who only observes lets everything go",
+	[INV_RESTORE] = "no job begins while a restore is known to read",
 };
 
 void check_broken(struct sim *sim, enum invariant which, const char *fmt, ...)
@@ -46,7 +44,7 @@ void check_broken(struct sim *sim, enum invariant which, const char *fmt, ...)
 			sim_time(sim, sim->t, at), text);
 }
 
-static bool verify(struct sim *sim, enum invariant which)
+bool check_wanted(struct sim *sim, enum invariant which)
 {
 	sim->checked[which]++;
 	return !sim->quiet_checks;
@@ -64,7 +62,7 @@ static enum md_operation shown_of(const struct disk_array *array)
 	return array->op;
 }
 
-static int nas_at(const struct sim *sim, const char *name)
+int check_nas_at(const struct sim *sim, const char *name)
 {
 	size_t i;
 
@@ -227,23 +225,9 @@ static const struct rule_settings *settings_of(const struct sim *sim, const char
 	return found ? &found->set : &sim->gate.policy->defaults;
 }
 
-static bool for_blind(const struct policy *policy, const struct rule *rule)
+bool check_for_blind(const struct policy *policy, const struct rule *rule)
 {
 	return rule && (rule->on_sensor || rule == &policy->sensor);
-}
-
-/* How long a job may be held where `rule` is what holds it. */
-static int64_t most_held(const struct sim *sim, const char *name)
-{
-	const struct policy *policy = sim->gate.policy;
-	const struct rule *rule = policy_rule(policy, name);
-	int64_t usual = policy->defaults.max_hold.v;
-
-	if (!rule)
-		return usual;
-	if (for_blind(policy, rule) && rule->set.max_hold.v < usual)
-		return usual;
-	return rule->set.max_hold.v;
 }
 
 /* --- each decision --- */
@@ -268,7 +252,7 @@ static void check_same(struct sim *sim, struct job *job, const struct outcome *o
 	json_t *json, *read;
 	char *text;
 
-	if (!verify(sim, INV_SAME) ||
+	if (!check_wanted(sim, INV_SAME) ||
 		(sim->replay_every > 1 && sim->gate.n_decisions % sim->replay_every))
 		return;
 	json = wire_inputs(outcome->inputs);
@@ -299,11 +283,11 @@ static bool goes(enum verdict act)
 static void check_blind(struct sim *sim, struct job *job, const struct decision *d)
 {
 	const struct mapping *mapping = sim_mapping(sim, job->storage);
-	int at = nas_at(sim, mapping->nas);
+	int at = check_nas_at(sim, mapping->nas);
 	const struct ledger *ledger;
 	size_t i;
 
-	if (at < 0 || d->step == 8 || !verify(sim, INV_BLIND))
+	if (at < 0 || d->step == 8 || !check_wanted(sim, INV_BLIND))
 		return;
 	ledger = &sim->gate.watches[at].ledger;
 	if (!ledger->any || !ledger->last_ok) {
@@ -332,14 +316,25 @@ static bool ordinary(const struct decision *d)
 		first != REASON_BLIND_LIMIT && !d->expires;
 }
 
+static void check_restore(struct sim *sim, struct job *job)
+{
+	int at = check_nas_at(sim, sim_mapping(sim, job->storage)->nas);
+
+	if (at >= 0 && check_wanted(sim, INV_RESTORE) && sim->readers[at].known &&
+		sim->readers[at].v > 0)
+		check_broken(sim, INV_RESTORE, "%s goes while %lld restores read from %s",
+			job->name, (long long)sim->readers[at].v, sim->nas[at].name);
+}
+
 static void check_settle(struct sim *sim, struct job *job)
 {
 	const struct mapping *mapping = sim_mapping(sim, job->storage);
-	int at = nas_at(sim, mapping->nas);
+	int at = check_nas_at(sim, mapping->nas);
 	int64_t settle = settings_of(sim, job->rule_held)->settle_ms;
 	size_t i;
 
-	if (at < 0 || job->rule_held_ms < 0 || !sim->gate.source->holds || !verify(sim, INV_SETTLE))
+	if (at < 0 || job->rule_held_ms < 0 || !sim->gate.source->holds ||
+		!check_wanted(sim, INV_SETTLE))
 		return;
 	for (i = 0; i < sim->nas[at].n_arrays; i++) {
 		int64_t held = sim->gate.watches[at].ledger.arrays[i].held_ms;
@@ -356,10 +351,10 @@ static void check_slots(struct sim *sim, struct job *job)
 {
 	const struct rule_settings *set = settings_of(sim, job->limit_rule);
 	int64_t most = set->max_running, ago;
-	int at = nas_at(sim, sim_mapping(sim, job->storage)->nas);
+	int at = check_nas_at(sim, sim_mapping(sim, job->storage)->nas);
 	int running = slots(sim, job, false);
 
-	if (!verify(sim, INV_SLOTS))
+	if (!check_wanted(sim, INV_SLOTS))
 		return;
 	if (sim_mapping(sim, job->storage)->nas[0] && running >= most)
 		check_broken(sim, INV_SLOTS, "%s goes while %d are under way, max_running is %lld",
@@ -402,7 +397,7 @@ static void check_order(struct sim *sim, struct job *job)
 {
 	size_t i;
 
-	if (windows(sim->gate.policy) || sim->gate.n_overrides || !verify(sim, INV_ORDER))
+	if (windows(sim->gate.policy) || sim->gate.n_overrides || !check_wanted(sim, INV_ORDER))
 		return;
 	for (i = 0; i < sim->n_jobs; i++) {
 		struct job *other = &sim->jobs[i];
@@ -425,13 +420,20 @@ static void note_hold(struct sim *sim, struct job *job, const struct decision *d
 		return;
 	job->operator_hold = d->hold_step == 2;
 	/* A blindness or an operator's hold after a rule's changes nothing of what it asks for. */
-	if ((d->hold_step != 2 && !for_blind(sim->gate.policy, rule)) || job->rule_held_ms < 0)
+	if ((d->hold_step != 2 && !check_for_blind(sim->gate.policy, rule)) ||
+		job->rule_held_ms < 0)
 		memcpy(job->limit_rule, d->hold_rule, sizeof(job->limit_rule));
 	if ((d->hold_step == 4 || d->hold_step == 5) && rule &&
-		!for_blind(sim->gate.policy, rule)) {
+		!check_for_blind(sim->gate.policy, rule)) {
 		memcpy(job->rule_held, d->hold_rule, sizeof(job->rule_held));
 		job->rule_held_ms = sim->t;
 	}
+}
+
+/* A decision about a job that was let go before. */
+static bool ticket_was_released(const struct outcome *outcome)
+{
+	return outcome->before == TICKET_RELEASED || outcome->before == TICKET_RUNNING;
 }
 
 void check_decided(struct sim *sim, struct job *job, const struct outcome *outcome)
@@ -450,16 +452,18 @@ void check_decided(struct sim *sim, struct job *job, const struct outcome *outco
 		job->ticket = outcome->ticket;
 	check_same(sim, job, outcome);
 	check_blind(sim, job, d);
-	if (sim->gate.policy->observe && verify(sim, INV_OBSERVE) && d->act != VERDICT_ALLOW)
+	if (sim->gate.policy->observe && check_wanted(sim, INV_OBSERVE) && d->act != VERDICT_ALLOW)
 		check_broken(sim, INV_OBSERVE, "%s: %s", job->name, verdict_word(d->act));
-	if (init && job->was_released && d->act == VERDICT_HOLD && verify(sim, INV_SETTLE))
+	if (init && job->was_released && d->act == VERDICT_HOLD && check_wanted(sim, INV_SETTLE))
 		check_broken(sim, INV_SETTLE, "%s is held again after it was let go", job->name);
+	if (init && goes(d->act) && !ticket_was_released(outcome) && ordinary(d))
+		check_restore(sim, job);
 	if (init && goes(d->act) && outcome->before == TICKET_HELD && ordinary(d)) {
 		check_settle(sim, job);
 		check_slots(sim, job);
 		check_order(sim, job);
 	}
-	at = nas_at(sim, sim_mapping(sim, job->storage)->nas);
+	at = check_nas_at(sim, sim_mapping(sim, job->storage)->nas);
 	if (init && goes(d->act) && outcome->before == TICKET_HELD && at >= 0)
 		sim->gate.watches[at].ledger.released_ms = sim->t;
 	if (init && d->act == VERDICT_HOLD)
@@ -480,45 +484,6 @@ void check_state(struct sim *sim, struct job *job, const struct outcome *outcome
 }
 
 /* --- at each instant --- */
-
-static void check_bound(struct sim *sim, struct job *job)
-{
-	const struct decision *d = &job->last;
-	struct moment now = sim_moment(sim);
-	int64_t held = sim->t - job->held_since;
-	const char *rule = d->hold_rule[0] ? d->hold_rule : d->rule;
-
-	/* A gate that is away has told its hook when the hold ends; a policy that it was given
-	 * meanwhile counts from its first look on. */
-	if (sim->gate.up && sim->t - sim->gate.started_ms > SLACK_MS)
-		job->may_ms = most_held(sim, rule);
-	if (!verify(sim, INV_BOUND))
-		return;
-	if (held > job->may_ms + SLACK_MS)
-		check_broken(sim, INV_BOUND, "%s is held for %lld s by '%s', which may %lld s",
-			job->name, (long long)held / 1000, rule, (long long)job->may_ms / 1000);
-	if (job->next_start_utc_ms.known && sim->t - sim->stepped_ms > UTC_SLACK_MS &&
-		now.utc_ms > job->next_start_utc_ms.v - MS_MINUTE + UTC_SLACK_MS)
-		check_broken(sim, INV_BOUND, "%s is held past its next start", job->name);
-}
-
-/* One outage has one budget. */
-static void check_outage(struct sim *sim, struct job *job)
-{
-	const struct policy *policy = sim->gate.policy;
-	const struct rule *rule = policy_rule(policy, job->last.hold_rule);
-	int at = nas_at(sim, sim_mapping(sim, job->storage)->nas);
-	int64_t since;
-
-	if (at < 0 || !job->last.base_holds || !for_blind(policy, rule))
-		return;
-	since = sim->gate.watches[at].ledger.outage_since;
-	if (since >= 0 && sim->t - since > rule->set.max_hold.v + SLACK_MS)
-		check_broken(sim, INV_BOUND,
-			"%s is held blindly for %lld s of one outage, by '%s', which may %lld s",
-			job->name, (long long)(sim->t - since) / 1000, rule->name,
-			(long long)rule->set.max_hold.v / 1000);
-}
 
 static bool slot_of(const struct tickets *tickets, const char *nas, const struct job *job)
 {
@@ -558,19 +523,20 @@ static int64_t queue_most(const struct sim *sim)
 static void check_starve(struct sim *sim, struct job *job)
 {
 	const char *nas = sim_mapping(sim, job->storage)->nas;
-	int at = nas_at(sim, nas);
+	int at = check_nas_at(sim, nas);
 	bool free_now;
 
-	if (at < 0 || !verify(sim, INV_STARVE))
+	if (at < 0 || !check_wanted(sim, INV_STARVE))
 		return;
 	free_now = sim->gate.watches[at].ledger.calm_since >= 0 &&
 		!slot_of(&sim->gate.tickets, nas, job) && !sim->gate.n_overrides &&
-		!windows(sim->gate.policy);
+		!(sim->readers[at].known && sim->readers[at].v > 0) && !windows(sim->gate.policy);
 	if (!free_now)
 		job->free_since = -1;
 	else if (job->free_since < 0)
 		job->free_since = sim->t;
-	if (free_now && sim->t - job->free_since > queue_most(sim) + 2 * sim->poll_ms + SLACK_MS)
+	if (free_now &&
+		sim->t - job->free_since > queue_most(sim) + 2 * sim->poll_ms + CHECK_SLACK_MS)
 		check_broken(sim, INV_STARVE,
 			"%s waits, but %s has been calm and free for %lld s: %s", job->name, nas,
 			(long long)(sim->t - job->free_since) / 1000, job->last.reasons[0].text);
@@ -589,14 +555,14 @@ void check_now(struct sim *sim)
 
 		if (held)
 			check_bound(sim, job);
-		if (held && sim->gate.up && sim->t - sim->gate.started_ms > SLACK_MS) {
+		if (held && sim->gate.up && sim->t - sim->gate.started_ms > CHECK_SLACK_MS) {
 			check_outage(sim, job);
 			check_starve(sim, job);
 		}
 		if (job->inside_since < 0 && !job->inside_ms)
 			continue;
-		if (verify(sim, INV_RECHECK) &&
-			inside > sim->max_recheck_ms + OUTAGE_SLACK_MS + SLACK_MS)
+		if (check_wanted(sim, INV_RECHECK) &&
+			inside > sim->max_recheck_ms + OUTAGE_SLACK_MS + CHECK_SLACK_MS)
 			check_broken(sim, INV_RECHECK, "%s waits inside for %lld s", job->name,
 				(long long)inside / 1000);
 	}
@@ -607,7 +573,7 @@ void check_end(struct sim *sim)
 	const struct tickets *tickets = &sim->gate.tickets;
 	size_t i;
 
-	if (!sim->gate.up || !verify(sim, INV_LEAK))
+	if (!sim->gate.up || !check_wanted(sim, INV_LEAK))
 		return;
 	for (i = 0; i < tickets->n; i++)
 		check_broken(sim, INV_LEAK, "T%lld of %s is left, %s%s",

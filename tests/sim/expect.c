@@ -57,6 +57,9 @@ static struct actual decision_value(const struct decision *d, const char *key)
 		return text(reason_word(d->reasons[0].code));
 	if (!strcmp(key, "step"))
 		return number(KIND_COUNT, d->step);
+	if (!strcmp(key, "protect"))
+		return (struct actual){
+			.kind = KIND_PERCENT, .known = d->protect_ppm > 0, .v = d->protect_ppm};
 	if (!strcmp(key, "ends_in"))
 		return opt(KIND_SPAN, d->ends_in_ms);
 	if (!strcmp(key, "expected"))
@@ -80,6 +83,8 @@ static struct actual job_value(struct sim *sim, struct job *job, const char *key
 		return number(KIND_SPAN,
 			job->held_since >= 0 && job->state == JOB_INIT ? sim->t - job->held_since
 								       : job->held_ms);
+	if (!strcmp(key, "age"))
+		return opt(KIND_SPAN, sim_age(sim, job));
 	if (!strcmp(key, "inside"))
 		return number(KIND_SPAN, job->inside_ms);
 	if (!strcmp(key, "went"))

@@ -17,18 +17,39 @@
 #define TICK_MIN_MS 200
 #define WAIT_MAX_MS (25 * MS_SECOND)
 
+/* What ages.c and levers.c know of a job that could be identified. */
+static void known_of_job(struct sim *sim, struct inputs *ret)
+{
+	struct request *request = &ret->request;
+	size_t i;
+
+	for (i = 0; i < sim->n_jobs && request->n_guests; i++) {
+		const struct job *job = &sim->jobs[i];
+
+		if (job->first_guest != request->guests[0] ||
+			strcmp(job->storage, request->storage) != 0)
+			continue;
+		request->backup_age_ms = sim_age(sim, job);
+		ret->predicted_ms = job->predicted_ms;
+		return;
+	}
+}
+
 static void look(void *data, struct inputs *ret)
 {
 	struct sim *sim = data;
 	size_t at;
 
 	ret->mapping = *sim_mapping(sim, ret->request.storage);
+	ret->lever = sim->lever;
+	known_of_job(sim, ret);
 	for (at = 0; at < sim->n_nas; at++) {
 		const struct nas_facts *facts;
 
 		if (strcmp(sim->nas[at].name, ret->mapping.nas) != 0)
 			continue;
 		facts = watch_facts(sim, at);
+		ret->readers = sim->readers[at];
 		memcpy(&ret->facts, facts,
 			offsetof(struct nas_facts, arrays) +
 				facts->n_arrays * sizeof(facts->arrays[0]));
@@ -278,6 +299,7 @@ bool gate_waits(const struct sim *sim, const char *nas)
 static void ask_fill(const struct job *job, struct ticket *ret)
 {
 	struct request *request = &ret->request;
+	size_t i;
 
 	memset(ret, 0, sizeof(*ret));
 	request->client = job->client;
@@ -292,6 +314,12 @@ static void ask_fill(const struct job *job, struct ticket *ret)
 		request->mode = MODE_SNAPSHOT;
 	}
 	request->next_start_utc_ms = job->next_start_utc_ms;
+	if (job->predicted_ms.known || job->backed_up_ms.known) {
+		request->n_guests = (size_t)job->n_guests;
+		for (i = 0; i < request->n_guests; i++)
+			request->guests[i] = job->first_guest + (uint32_t)i;
+		request->n_qemu = OPT(job->n_guests);
+	}
 	ret->worker = job->worker;
 	ret->id = job->step.ticket;
 	ret->held_before_ms = job->step.held_ms;

@@ -137,6 +137,8 @@ static void end_silently(struct sim *sim, struct job *job, enum job_state how)
 
 static void finish(struct sim *sim, struct job *job)
 {
+	if (job->backed_up_ms.known && !job->guests_failed)
+		job->backed_up_ms = OPT(sim->t);
 	job->state = JOB_DONE; /* for whom the gate lets go because of it */
 	gate_report(sim, job, job->client == CLIENT_RUN ? "run-end" : "job-end");
 	end(sim, job, JOB_DONE);

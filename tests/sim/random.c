@@ -84,9 +84,13 @@ static void queue_settings(struct random *r)
 static void hold_settings(struct random *r)
 {
 	int max_hold = pick(r, 1, 45) * pick(r, 60, 100);
+	int recheck = pick(r, 0, max_hold > 400 ? 400 : max_hold);
 
-	buf_addf(r->out, " max_hold = \"%ds\"; recheck = \"%ds\";", max_hold,
-		pick(r, 0, max_hold > 400 ? 400 : max_hold));
+	if (chance(r, 15))
+		buf_addf(r->out, " max_hold = \"rpo\"; rpo = \"%dmin\"; recheck = \"%ds\";",
+			pick(r, 5, 90), recheck);
+	else
+		buf_addf(r->out, " max_hold = \"%ds\"; recheck = \"%ds\";", max_hold, recheck);
 	if (chance(r, 70))
 		buf_addf(r->out, " on_expiry = \"%s\";", WORD(r, "allow", "throttle", "deny"));
 	if (chance(r, 70))
@@ -100,7 +104,7 @@ static bool rule(struct random *r, const char *name, const char *when, int holds
 {
 	bool holds = chance(r, holds_percent);
 	const char *verdict = holds ? "hold" : WORD(r, "allow", "throttle", "throttle", "deny");
-	const char *without = NULL;
+	const char *without = NULL, *slow = NULL;
 
 	buf_addf(
 		r->out, "  { name = \"%s\"; when = { %s }; verdict = \"%s\";", name, when, verdict);
@@ -108,7 +112,11 @@ static bool rule(struct random *r, const char *name, const char *when, int holds
 		without = WORD(r, "allow", "hold", "deny");
 	if (without)
 		buf_addf(r->out, " without_lever = \"%s\";", without);
-	if (holds || (without && without[0] == 'h'))
+	if (!holds && verdict[0] == 't' && chance(r, 60))
+		slow = WORD(r, "relax", "hold", "allow");
+	if (slow)
+		buf_addf(r->out, " too_slow = \"%s\";", slow);
+	if (holds || (without && without[0] == 'h') || (slow && slow[0] == 'h'))
 		hold_settings(r);
 	if (chance(r, 5))
 		buf_adds(r->out, " observe = true;");
@@ -197,6 +205,10 @@ static void things(struct random *r)
 						: "wait");
 		if (chance(r, 25))
 			buf_addf(r->out, " period=%dmin", pick(r, 5, 120));
+		if (chance(r, 25))
+			buf_addf(r->out, " predicted=%dmin", pick(r, 5, 300));
+		if (chance(r, 35))
+			buf_addf(r->out, " age=%dmin", pick(r, 1, 100));
 		buf_adds(r->out, "\n");
 	}
 }
@@ -261,6 +273,16 @@ static void blindness(struct random *r)
 		at(r, when, "sees nas%d", nas);
 		when += pick(r, 5, 300);
 	}
+}
+
+static void restores(struct random *r)
+{
+	int nas = pick(r, 0, r->n_nas - 1), when = any_time(r);
+
+	at(r, when, "restore nas%d %d", nas, pick(r, 1, 3));
+	if (chance(r, 80))
+		at(r, when + pick(r, 5, 2400), "restore nas%d %s", nas,
+			WORD(r, "0", "0", "0", "unknown"));
 }
 
 static void people(struct random *r)
@@ -337,9 +359,10 @@ void random_scenario(uint64_t seed, struct buf *ret)
 	buf_addf(ret, "# seed %llu\nbegins 2026-%02d-%02dT%02d:00:00Z offset=+%dh\n",
 		(unsigned long long)seed, pick(&r, 1, 12), pick(&r, 1, 28), pick(&r, 0, 23),
 		pick(&r, 0, 2));
-	buf_addf(ret, "settings poll=%ds idle_poll=%ds wait_for_gate=%ds if_gate_down=%s\n",
+	buf_addf(ret,
+		"settings poll=%ds idle_poll=%ds wait_for_gate=%ds if_gate_down=%s lever=%s\n",
 		pick(&r, 10, 40), pick(&r, 40, 80), pick(&r, 10, 900),
-		chance(&r, 70) ? "allow" : "deny");
+		chance(&r, 70) ? "allow" : "deny", chance(&r, 50) ? "yes" : "no");
 	for (i = 0; i < N_POLICIES; i++)
 		one_policy(&r, i);
 	buf_adds(ret, "policy p0\n");
@@ -352,6 +375,8 @@ void random_scenario(uint64_t seed, struct buf *ret)
 		blindness(&r);
 	for (i = 0, n = pick(&r, 0, r.rush ? 2 : 4); i < n; i++)
 		people(&r);
+	for (i = 0, n = chance(&r, 30) ? pick(&r, 1, 2) : 0; i < n; i++)
+		restores(&r);
 	jobs(&r);
 	buf_addf(ret, "until %d:%02d\n", r.minutes / 60, r.minutes % 60);
 }

@@ -116,6 +116,11 @@ struct job *sim_job(struct sim *sim, const char *name)
 	return NULL;
 }
 
+struct opt sim_age(const struct sim *sim, const struct job *job)
+{
+	return job->backed_up_ms.known ? OPT(sim->t - job->backed_up_ms.v) : OPT_NONE;
+}
+
 struct job *sim_job_of(struct sim *sim, int64_t ticket)
 {
 	size_t i;

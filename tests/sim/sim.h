@@ -43,6 +43,7 @@ enum invariant {
 	INV_ORDER,
 	INV_RECHECK,
 	INV_OBSERVE,
+	INV_RESTORE,
 	INV_COUNT
 };
 extern const char *const invariant_names[INV_COUNT];
@@ -127,6 +128,9 @@ struct job {
 	uint32_t first_guest;
 	int64_t size, pace; /* bytes of a guest; bytes/s */
 	int64_t period_ms;  /* 0: its next start is not known */
+	/* What the gate knows of it where it could be identified; unknown otherwise. */
+	struct opt predicted_ms; /* how long it would take throttled */
+	struct opt backed_up_ms; /* when the oldest of its guests' last good backups was made */
 
 	enum job_state state;
 	int runs, skipped;
@@ -182,6 +186,7 @@ struct sim {
 	int32_t offset_s;
 	int64_t stepped_ms; /* when the UTC clock was set last */
 	bool gated, trace, quiet_checks;
+	bool lever;   /* something could slow jobs */
 	bool lenient; /* what makes no sense now is nothing, not a mistake */
 	/* As in the daemon's and the hook's configuration. */
 	char own_node[NODE_NAME_MAX];
@@ -192,6 +197,7 @@ struct sim {
 
 	size_t n_nas, n_jobs, n_nodes, n_storages, n_policies;
 	struct disks nas[SIM_MAX_NAS];
+	struct opt readers[SIM_MAX_NAS]; /* restores that read there, as the gate knows */
 	struct job jobs[SIM_MAX_JOBS];
 	struct node nodes[SIM_MAX_NODES];
 	struct storage storages[SIM_MAX_STORAGES];
@@ -223,6 +229,8 @@ struct disks *sim_nas(struct sim *sim, const char *name);
 struct job *sim_job(struct sim *sim, const char *name);
 struct node *sim_node(struct sim *sim, const char *name);
 const struct mapping *sim_mapping(struct sim *sim, const char *storage);
+/* How old the oldest of the job's guests' last good backups is. */
+struct opt sim_age(const struct sim *sim, const struct job *job);
 struct job *sim_job_of(struct sim *sim, int64_t ticket);
 
 /* gate.c, gate_life.c: what src/gate/desk.c, step.c and told.c do */
