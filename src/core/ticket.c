@@ -56,10 +56,10 @@ static void inputs_fill(
 	memset(in, 0, sizeof(*in));
 	in->request = *request;
 	in->now = run->now;
-	world->look(world->data, in);
-	in->n_overrides = world->overrides(world->data, &run->now, in->overrides);
 	if (ticket)
 		view(ticket, run->now.boot_ms, &in->ticket);
+	world->look(world->data, in);
+	in->n_overrides = world->overrides(world->data, &run->now, in->overrides);
 	ticket_list_queue(
 		run->tickets, ticket, request, in->mapping.nas, run->now.boot_ms, &in->queue);
 }

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "gate/ages.h"
 #include "gate/desk_impl.h"
 
 enum told {
@@ -135,6 +136,9 @@ static void apply(struct desk *desk, struct ticket_run *run, struct ticket *tick
 		break;
 	case TOLD_GUEST_DONE:
 	case TOLD_GUEST_FAILED:
+		if (told == TOLD_GUEST_DONE && desk->gate->ages)
+			ages_done(desk->gate->ages, ticket->request.storage, report->request.guest,
+				desk->now.utc_ms);
 		put_guest(desk, ticket->id, report, told == TOLD_GUEST_DONE ? "done" : "failed",
 			true);
 		ticket->guest = 0;

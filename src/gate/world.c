@@ -26,12 +26,26 @@ void world_facts(
 		offsetof(struct nas_facts, arrays) + facts->n_arrays * sizeof(facts->arrays[0]));
 }
 
+/* What a job backs up is what its cluster says, where its hook could not tell. */
+static void fill_guests(struct gate *gate, struct inputs *ret)
+{
+	const struct tickets *tickets = desk_tickets(gate->desk);
+	size_t i;
+
+	for (i = 0; i < tickets->n; i++)
+		if (tickets->list[i].id == ret->ticket.id && tickets->list[i].job_id[0])
+			ages_job(gate->ages, ret->request.storage, tickets->list[i].job_id,
+				&ret->request);
+}
+
 static void look(void *data, struct inputs *ret)
 {
 	struct gate *gate = data;
 
 	settings_mapping(gate->settings, ret->request.storage, &ret->mapping);
 	world_facts(gate, ret->mapping.nas, &gate->now, &ret->facts);
+	if (gate->ages && ret->ticket.id && !ret->request.guest && !ret->request.n_guests)
+		fill_guests(gate, ret);
 	if (gate->ages)
 		ages_fill(gate->ages, &ret->request, &gate->now);
 	ret->readers = gate->tasks ? tasks_readers(gate->tasks, ret->mapping.nas) : OPT_NONE;

@@ -158,6 +158,12 @@ bool store_lever_actions(struct store *store, size_t limit,
 
 /* ---- Reading ---- */
 
+/* When each guest's last good backup onto each storage ended, by the tickets that the database
+ * holds. */
+bool store_backups(struct store *store,
+	void (*each)(void *data, const char *storage, uint32_t guest, int64_t ended_utc_ms),
+	void *data, struct err *err);
+
 /* The id for the first new ticket after a restart. */
 int64_t store_next_ticket(const struct store *store);
 

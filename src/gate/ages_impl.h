@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: MIT
+/* What ages.c (what is known) and ages_poll.c (what servers are asked) share. */
+#ifndef RG_GATE_AGES_IMPL_H
+#define RG_GATE_AGES_IMPL_H
+
+#include "gate/ages.h"
+#include "gate/gate.h"
+#include "gate/remote.h"
+#include "gate/timer.h"
+#include "proxmox/pbs.h"
+#include "proxmox/pve.h"
+
+#define AGES_GUESTS_MAX 16384 /* on one storage */
+#define AGES_SHELVES_MAX SETTINGS_MAX_STORAGES
+#define AGES_JOBS_MAX 64
+#define AGES_NAMESPACES_MAX 64
+
+/* One guest on one storage. */
+struct age {
+	uint32_t guest;
+	int64_t own_utc_ms;    /* by our own record; 0 unknown */
+	int64_t server_utc_ms; /* by a server; 0 unknown */
+	int64_t size;          /* bytes of its last backup; 0 unknown */
+};
+
+struct shelf {
+	char storage[STORAGE_NAME_MAX];
+	int64_t next_ms; /* boot time; no server is asked about it before */
+	size_t n, cap;
+	struct age *list; /* owned; by guest, ascending */
+};
+
+/* A job of jobs.cfg, as its cluster tells it. */
+struct ages_job {
+	char pve[NAS_NAME_MAX];
+	char id[64];
+	int64_t next_ms; /* boot time */
+	bool known;
+	size_t n;
+	struct pve_job_guest guests[REQUEST_MAX_GUESTS];
+};
+
+enum ages_op {
+	AGES_OP_NONE = 0,
+	AGES_OP_NAMESPACES,
+	AGES_OP_GROUPS,
+	AGES_OP_NODES,
+	AGES_OP_CONTENT,
+	AGES_OP_JOB,
+};
+
+struct ages {
+	struct gate *gate;
+	struct timer timer;
+	size_t n_shelves;
+	struct shelf shelves[AGES_SHELVES_MAX];
+	size_t n_jobs;
+	struct ages_job jobs[AGES_JOBS_MAX];
+
+	enum ages_op op; /* in flight */
+	enum api_kind kind;
+	char server[NAS_NAME_MAX];      /* it is asked of */
+	char storage[STORAGE_NAME_MAX]; /* it is about */
+	char node[NODE_NAME_MAX];       /* a cluster's that has guests */
+	char job[64];
+	size_t n_namespaces, at_namespace;
+	char namespaces[AGES_NAMESPACES_MAX][256];
+};
+
+/* The storage's shelf, made where there is none; NULL without room. */
+struct shelf *ages_shelf(struct ages *ages, const char *storage);
+/* The guest's place, made where there is none; NULL without room. */
+struct age *shelf_age(struct shelf *shelf, uint32_t guest);
+
+/* Asks the next thing that is due, if nothing is being asked. */
+void ages_work(struct ages *ages);
+
+#endif

@@ -1,0 +1,280 @@
+// SPDX-License-Identifier: MIT
+/* What servers are asked about backups: seldom, one call at a time, and only what a fresh reading
+ * says is alive, because these calls read the mount. Whatever a call comes to, its storage is not
+ * asked about again before `age_poll`; only where it never reached the server it is tried sooner.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/units.h"
+#include "gate/ages_impl.h"
+#include "gate/desk.h"
+#include "gate/watch.h"
+
+#define SOONER_MS (10 * MS_MINUTE)
+
+static const char *const words[] = {
+	[AGES_OP_NONE] = "",
+	[AGES_OP_NAMESPACES] = "list the namespaces",
+	[AGES_OP_GROUPS] = "list the backup groups",
+	[AGES_OP_NODES] = "list the guests",
+	[AGES_OP_CONTENT] = "list the storage's backups",
+	[AGES_OP_JOB] = "list the job's volumes",
+};
+
+static bool is_fresh(const struct ages *ages, const char *storage)
+{
+	const struct storage_settings *set = settings_storage(ages->gate->settings, storage);
+	struct watch *watch = set ? gate_watch(ages->gate, set->mapping.nas) : NULL;
+	struct moment now = clock_now();
+
+	return watch && watch_facts(watch, &now)->sensor == SENSOR_OK;
+}
+
+static void on_namespace(void *data, const char *ns)
+{
+	struct ages *ages = data;
+
+	if (ages->n_namespaces < AGES_NAMESPACES_MAX && strlen(ns) < sizeof(ages->namespaces[0]))
+		snprintf(ages->namespaces[ages->n_namespaces++], sizeof(ages->namespaces[0]), "%s",
+			ns);
+}
+
+static void note(struct ages *ages, uint32_t guest, int64_t utc_s, int64_t size)
+{
+	struct shelf *shelf = guest ? ages_shelf(ages, ages->storage) : NULL;
+	struct age *age = shelf ? shelf_age(shelf, guest) : NULL;
+
+	if (!age || utc_s * MS_SECOND < age->server_utc_ms)
+		return;
+	age->server_utc_ms = utc_s * MS_SECOND;
+	if (size > 0)
+		age->size = size;
+}
+
+/* A guest of the same number in two namespaces is two clusters', and which one is meant is not
+ * known: the newer one counts, for an age that is too small never makes a job overdue. */
+static void on_group(void *data, const struct pbs_group *group)
+{
+	uint64_t guest = 0;
+
+	if ((strcmp(group->type, "vm") == 0 || strcmp(group->type, "ct") == 0) &&
+		digits_parse(group->id, strlen(group->id), UINT32_MAX, &guest))
+		note(data, (uint32_t)guest, group->last_backup_s, 0);
+}
+
+static void on_content(void *data, const struct pve_backup *backup)
+{
+	note(data, backup->vmid, backup->ctime_s, backup->size);
+}
+
+static void on_guest(void *data, const struct pve_guest *guest)
+{
+	struct ages *ages = data;
+	bool ours = strcmp(guest->node, ages->gate->settings->node) == 0;
+
+	if (ours || !ages->node[0])
+		snprintf(ages->node, sizeof(ages->node), "%s", guest->node);
+}
+
+static struct ages_job *job_of(struct ages *ages, const char *pve, const char *id)
+{
+	struct ages_job *job;
+	size_t i;
+
+	for (i = 0; i < ages->n_jobs; i++)
+		if (strcmp(ages->jobs[i].pve, pve) == 0 && strcmp(ages->jobs[i].id, id) == 0)
+			return &ages->jobs[i];
+	if (ages->n_jobs == AGES_JOBS_MAX)
+		return NULL;
+	job = &ages->jobs[ages->n_jobs++];
+	*job = (struct ages_job){0};
+	snprintf(job->pve, sizeof(job->pve), "%s", pve);
+	snprintf(job->id, sizeof(job->id), "%s", id);
+	return job;
+}
+
+static void on_job_guest(void *data, const struct pve_job_guest *guest)
+{
+	struct ages_job *job = data;
+
+	if (job->n < REQUEST_MAX_GUESTS)
+		job->guests[job->n++] = *guest;
+	else
+		job->known = false; /* more than a request can name */
+}
+
+static bool take_job(struct ages *ages, const char *body, size_t len, struct err *err)
+{
+	struct ages_job *job = job_of(ages, ages->server, ages->job);
+
+	if (!job)
+		return true;
+	job->n = 0;
+	job->known = true;
+	if (pve_included_volumes_read(body, len, on_job_guest, job, err))
+		return true;
+	job->n = 0;
+	job->known = false;
+	return false;
+}
+
+static void on_done(void *data, const char *body, size_t len, const struct err *err);
+
+/* Builds and starts one call; false where it could not be (`err` says why). */
+static bool ask(struct ages *ages, enum ages_op op, struct err *err)
+{
+	const struct storage_settings *set = settings_storage(ages->gate->settings, ages->storage);
+	struct remote *remote = remotes_find(ages->gate->remotes, ages->kind, ages->server);
+	const char *store = set ? set->datastore : "";
+	struct api_call api = {0};
+	bool ok = remote || err_set(err, ERR_GONE, "'%s' is not configured", ages->server);
+
+	if (ok && op == AGES_OP_NAMESPACES)
+		ok = pbs_namespaces_get(store, &api, err);
+	else if (ok && op == AGES_OP_GROUPS)
+		ok = pbs_groups_get(store, ages->namespaces[ages->at_namespace], &api, err);
+	else if (ok && op == AGES_OP_NODES)
+		ok = pve_guests_get(&api, err);
+	else if (ok && op == AGES_OP_CONTENT)
+		ok = pve_content_get(ages->node, ages->storage, &api, err);
+	else if (ok)
+		ok = pve_included_volumes_get(ages->job, &api, err);
+	ok = ok && remote_call(remote, &api, false, words[op], on_done, ages, err);
+	if (ok)
+		ages->op = op;
+	return ok;
+}
+
+static bool take(struct ages *ages, enum ages_op op, const char *body, size_t len, struct err *err)
+{
+	switch (op) {
+	case AGES_OP_NONE:
+		break;
+	case AGES_OP_NAMESPACES:
+		ages->n_namespaces = ages->at_namespace = 0;
+		return pbs_namespaces_read(body, len, on_namespace, ages, err);
+	case AGES_OP_GROUPS:
+		return pbs_groups_read(body, len, on_group, ages, err);
+	case AGES_OP_NODES:
+		ages->node[0] = '\0';
+		if (!pve_guests_read(body, len, on_guest, ages, err))
+			return false;
+		if (!ages->node[0])
+			snprintf(ages->node, sizeof(ages->node), "%s", ages->gate->settings->node);
+		return true;
+	case AGES_OP_CONTENT:
+		return pve_content_read(body, len, on_content, ages, err);
+	case AGES_OP_JOB:
+		return take_job(ages, body, len, err);
+	}
+	return true;
+}
+
+/* What follows in the same storage's round; NONE: it is done. */
+static enum ages_op follower(struct ages *ages, enum ages_op op)
+{
+	if (op == AGES_OP_NODES)
+		return AGES_OP_CONTENT;
+	if (op == AGES_OP_NAMESPACES)
+		return ages->n_namespaces ? AGES_OP_GROUPS : AGES_OP_NONE;
+	if (op == AGES_OP_GROUPS && ++ages->at_namespace < ages->n_namespaces)
+		return AGES_OP_GROUPS;
+	return AGES_OP_NONE;
+}
+
+static void failed(struct ages *ages, enum ages_op op, const struct err *err)
+{
+	struct shelf *shelf = ages_shelf(ages, ages->storage);
+
+	if (op == AGES_OP_JOB) {
+		log_info("What a job backs up is not known: %s job=%s", err->text, ages->job);
+		return;
+	}
+	log_info("How old backups on '%s' are is not known: %s", ages->storage, err->text);
+	if (shelf && (err->kind == ERR_BUSY || err->kind == ERR_GONE) &&
+		shelf->next_ms > clock_boot_ms() + SOONER_MS)
+		shelf->next_ms = clock_boot_ms() + SOONER_MS;
+}
+
+static void on_done(void *data, const char *body, size_t len, const struct err *call_err)
+{
+	struct ages *ages = data;
+	enum ages_op op = ages->op, next = AGES_OP_NONE;
+	struct err err = call_err ? *call_err : (struct err){0};
+	bool ok = !call_err && take(ages, op, body, len, &err);
+
+	ages->op = AGES_OP_NONE;
+	if (!ok)
+		failed(ages, op, &err);
+	/* A namespace that may not be read hides nothing of the others. */
+	if (ok || (op == AGES_OP_GROUPS && err.kind == ERR_DENIED))
+		next = follower(ages, op);
+	if (next && is_fresh(ages, ages->storage) && !ask(ages, next, &err))
+		failed(ages, next, &err);
+	if (ages->op == AGES_OP_NONE)
+		ages_work(ages);
+}
+
+static bool begin_storage(struct ages *ages, const struct storage_settings *set, int64_t now_ms)
+{
+	struct shelf *shelf = ages_shelf(ages, set->name);
+	bool pbs = set->pbs[0];
+	struct err err = {0};
+
+	if (!shelf || now_ms < shelf->next_ms || (!pbs && !set->pve[0]) ||
+		!is_fresh(ages, set->name))
+		return false;
+	shelf->next_ms = now_ms + ages->gate->settings->age_poll_ms;
+	ages->kind = pbs ? API_PBS : API_PVE;
+	snprintf(ages->server, sizeof(ages->server), "%s", pbs ? set->pbs : set->pve);
+	snprintf(ages->storage, sizeof(ages->storage), "%s", set->name);
+	if (ask(ages, pbs ? AGES_OP_NAMESPACES : AGES_OP_NODES, &err))
+		return true;
+	failed(ages, AGES_OP_NAMESPACES, &err);
+	return false;
+}
+
+/* The jobs of those who wait or run; reads the cluster's configuration only. */
+static bool begin_job(struct ages *ages, const struct ticket *ticket, int64_t now_ms)
+{
+	const struct storage_settings *set =
+		settings_storage(ages->gate->settings, ticket->request.storage);
+	struct ages_job *job;
+	struct err err = {0};
+
+	if (!set || !set->pve[0] || !ticket->job_id[0])
+		return false;
+	job = job_of(ages, set->pve, ticket->job_id);
+	if (!job || now_ms < job->next_ms)
+		return false;
+	job->next_ms = now_ms + ages->gate->settings->age_poll_ms;
+	ages->kind = API_PVE;
+	snprintf(ages->server, sizeof(ages->server), "%s", set->pve);
+	snprintf(ages->storage, sizeof(ages->storage), "%s", set->name);
+	snprintf(ages->job, sizeof(ages->job), "%s", ticket->job_id);
+	if (ask(ages, AGES_OP_JOB, &err))
+		return true;
+	job->next_ms = now_ms + SOONER_MS;
+	failed(ages, AGES_OP_JOB, &err);
+	return false;
+}
+
+void ages_work(struct ages *ages)
+{
+	const struct settings *settings = ages->gate->settings;
+	const struct tickets *tickets = desk_tickets(ages->gate->desk);
+	int64_t now = clock_boot_ms();
+	size_t i;
+
+	if (ages->op != AGES_OP_NONE)
+		return;
+	for (i = 0; i < tickets->n; i++)
+		if (begin_job(ages, &tickets->list[i], now))
+			return;
+	for (i = 0; i < settings->n_storages; i++)
+		if (begin_storage(ages, &settings->storages[i], now))
+			return;
+}
