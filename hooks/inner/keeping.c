@@ -242,7 +242,7 @@ bool keeping_differs(struct keeping *keeping)
 			continue;
 		own = find(keeping, job->device);
 		own->touched = true;
-		own->paused = own->paused || (order.pause && qmp_job_active(job));
+		own->paused = own->paused || (order.pause && !job->paused && qmp_job_active(job));
 		any = true;
 	}
 	return any;
@@ -306,7 +306,7 @@ static enum steer_path in_force(const struct keeping *keeping, int64_t *ret_rate
 			? STEER_REST
 			: STEER_LIMIT;
 	}
-	return keeping->answer.path == STEER_OPEN ? STEER_OPEN : STEER_FREE;
+	return keeping->answer.path == STEER_OPEN && !keeping->ending ? STEER_OPEN : STEER_FREE;
 }
 
 static void trouble(const struct keeping *keeping, char *ret, size_t size)

@@ -14,6 +14,8 @@ DIR/UNTIL exists. While a line with "until" is current, an ask waits for its wai
     {"hang": true}               nothing, until the client goes away
     {"close": true}              closes the connection
 
+POST /v1/keep is answered by the one line of DIR/keep as it is now, of the same form; without that file the path is free.
+
 Other calls are answered with {} (DIR/hang-others: not at all). DIR/log gets each call as a line of
 JSON: {"path", "body", "time"}.
 """
@@ -66,6 +68,14 @@ class Script:
             return line
 
 
+def keep_line():
+    try:
+        with open(os.path.join(DIR, "keep"), encoding="utf-8") as file:
+            return json.loads(file.read())
+    except FileNotFoundError:
+        return {"answer": {"path": "free", "rate": 0, "again_ms": 1000, "max_pause_ms": 15000, "reason": None}}
+
+
 SCRIPT = Script()
 
 
@@ -97,13 +107,18 @@ class Handler(http.server.BaseHTTPRequestHandler):
         with LOCK, open(os.path.join(DIR, "log"), "a", encoding="utf-8") as file:
             entry = {"path": self.path, "body": asked, "time": time.time()}
             file.write(json.dumps(entry) + "\n")
+        if self.path == "/v1/keep":
+            self.act(keep_line())
+            return
         if self.path != "/v1/ask":
             if os.path.exists(os.path.join(DIR, "hang-others")):
                 self.hang()
             else:
                 self.reply(200, "{}")
             return
-        line = SCRIPT.take(asked.get("wait_ms", 0))
+        self.act(SCRIPT.take(asked.get("wait_ms", 0)))
+
+    def act(self, line):
         if line.get("hang"):
             self.hang()
         elif line.get("close"):

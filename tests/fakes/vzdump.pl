@@ -19,7 +19,7 @@
 #   --guest VMID:TYPE:MODE:NAME   any number of them; MODE stopped: stop mode of a guest that is down
 #   --job ID --root DIR           a scheduled job: its state file below DIR, after --state-delay s
 #   --env NAME=VALUE              for tests: goes on top of vzdump's own variables
-#   --copy FILE                   each guest's data copy lasts until FILE exists
+#   --copy FILE                   each guest's data copy lasts until FILE exists (VMID in it is the guest's)
 # vzdump.pl stop PID              what the Stop button does: SIGTERM to the group, SIGKILL 5 s later
 
 use strict;
@@ -123,6 +123,7 @@ sub copy_data {
     my ($guest) = @_;
     logline('INFO', "copying data of $guest->{vmid}");
     if (my $file = $opt->{copy}) {
+        $file =~ s/VMID/$guest->{vmid}/;
         sleep(0.02) while !-e $file;
     }
 }
