@@ -171,6 +171,8 @@ static void steer_begin(struct step *st)
 	s->sight_ms = st->now;
 	if (!s->ref.known) {
 		s->trusted = st->in->array->baseline.known;
+		if (s->trusted)
+			calm_set(st, st->in->array->baseline.v);
 		rest_begin(st, STEER_PHASE_MEASURE);
 	} else if (knows && s->way == STEER_STEADY && s->limit > 0) {
 		steady_begin(st, s->limit);

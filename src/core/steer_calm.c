@@ -7,35 +7,33 @@
 #include "md/rate.h"
 
 #define HURT_PPM 700000   /* below it a rebuild has been disturbed: how it comes back is learned */
-#define GROWN_PPM 1050000 /* a pace that grows by less than this has stopped growing */
-#define FLAT_LEAST_MS (15 * MS_SECOND)
-#define FLAT_MOST_MS (30 * MS_SECOND)
-#define BASE_SLACK_PPM 80000 /* a baseline, of few samples, that differs by less has not moved */
+#define GROWN_PPM 1040000 /* a pace that grows by less than this has stopped growing */
+#define FLAT_MS (25 * MS_SECOND)
+#define SLOPE_NUM 3 /* of the pace over the whole way: the steepest that disks get slower */
+#define SLOPE_DEN 2
 #define FOLD_MS (20 * MS_SECOND) /* so much calm counts as much as all that was known before */
 #define FOLD_LEAST_MS (4 * MS_SECOND)
 
 struct opt calm_pace(const struct steer *s, const struct array_facts *array)
 {
-	int64_t ratio;
+	int64_t ratio, slack;
 
-	if (!s->ref.known)
-		return array->baseline;
-	if (!s->ref_base.known || !array->baseline.known)
+	if (!s->ref.known || !s->ref_base.known || !array->baseline.known)
 		return s->ref;
+	/* Disks slow down by position, and no faster than that: what a baseline says beyond it was
+	 * learned while the rebuild had not come back. */
+	slack = array->progress_ppm.v - s->ref_at_ppm;
+	slack = (slack < 0 ? -slack : slack) * SLOPE_NUM / SLOPE_DEN;
 	ratio = rate_muldiv(array->baseline.v, PPM, s->ref_base.v);
-	if (ratio > PPM + BASE_SLACK_PPM)
-		ratio -= BASE_SLACK_PPM;
-	else if (ratio < PPM - BASE_SLACK_PPM)
-		ratio += BASE_SLACK_PPM;
-	else
-		ratio = PPM;
+	ratio = ratio > PPM + slack ? PPM + slack : ratio;
+	ratio = ratio < PPM - slack ? PPM - slack : ratio;
 	return OPT(rate_muldiv(s->ref.v, ratio, PPM));
 }
 
 void calm_forget(struct steer *s)
 {
 	s->ref = s->ref_base = s->share = s->share_before = OPT_NONE;
-	s->slice_share = s->breath_share = OPT_NONE;
+	s->slice_share = OPT_NONE;
 	s->calm_ms = s->comeback_ms = s->tail = s->not_ours_ms = 0;
 	s->back = s->hurt = s->flat_found = false;
 	s->calm = s->slices = s->steady = (struct steer_sum){0};
@@ -45,10 +43,11 @@ void calm_forget(struct steer *s)
 	s->trusted = false;
 }
 
-static void set_ref(struct step *st, int64_t rate)
+void calm_set(struct step *st, int64_t rate)
 {
 	st->s->ref = OPT(rate > 0 ? rate : 1);
 	st->s->ref_base = st->in->array->baseline;
+	st->s->ref_at_ppm = st->in->array->progress_ppm.v;
 	if (st->s->ref_base.known && st->s->ref_base.v <= 0)
 		st->s->ref_base = OPT_NONE;
 }
@@ -66,9 +65,9 @@ static void fold(struct step *st)
 	part = s->calm.ms < FOLD_MS ? s->calm.ms : FOLD_MS;
 	s->calm = (struct steer_sum){0};
 	if (!was.known || mean.v > was.v + was.v / 10)
-		set_ref(st, mean.v);
+		calm_set(st, mean.v);
 	else
-		set_ref(st, was.v + (mean.v - was.v) * part / (2 * FOLD_MS));
+		calm_set(st, was.v + (mean.v - was.v) * part / (2 * FOLD_MS));
 }
 
 void calm_end(struct step *st)
@@ -98,12 +97,12 @@ static void come_back(struct step *st)
 	s->hurt = false;
 	if (took > STEER_COMEBACK_MAX_MS)
 		took = STEER_COMEBACK_MAX_MS;
-	if (took > s->comeback_ms)
-		s->comeback_ms += (took - s->comeback_ms + 1) / 2;
-	else
-		s->comeback_ms += (took - s->comeback_ms) / 4;
 	if (!s->comeback_ms)
 		s->comeback_ms = took;
+	else if (took > s->comeback_ms)
+		s->comeback_ms += (took - s->comeback_ms) / 2;
+	else
+		s->comeback_ms += (took - s->comeback_ms) / 4;
 }
 
 static int64_t flat_mean(const struct steer *s, int at)
@@ -123,25 +122,29 @@ static void flat_seen(struct step *st, int64_t mean)
 		s->not_ours_ms = st->in->read_at_ms;
 		s->credit = 0; /* was counted by what it no longer does */
 		s->hurt = false;
-		set_ref(st, mean);
+		calm_set(st, mean);
 	} else if (!was.known || !s->ref.known || mean > was.v + was.v / 10) {
-		set_ref(st, mean);
+		calm_set(st, mean);
 	}
 }
 
-/* Compares stretches of calm. Before anything is known two tell; later, against what is known,
- * four. */
+/* How many stretches of calm must be compared: more where clients wrote before, and the most where
+ * it speaks against what is known. */
+static int flats_needed(const struct steer *s)
+{
+	if (s->ref.known)
+		return STEER_FLATS;
+	return s->full_write > STEER_QUIET ? STEER_FLATS - 1 : 2;
+}
+
 static void flat_read(struct step *st, int64_t rate, int64_t ms)
 {
 	struct steer *s = st->s;
-	int64_t length = st->over / 20;
-	int need = s->ref.known || s->trusted ? STEER_FLATS : 2;
+	int need = flats_needed(s);
 
 	if (s->flat_found)
 		return;
-	length = length < FLAT_LEAST_MS ? FLAT_LEAST_MS : length;
-	length = length > FLAT_MOST_MS ? FLAT_MOST_MS : length;
-	if (!s->n_flat || s->flat[s->n_flat - 1].ms >= length) {
+	if (!s->n_flat || s->flat[s->n_flat - 1].ms >= FLAT_MS) {
 		if (s->n_flat == STEER_FLATS)
 			memmove(&s->flat[0], &s->flat[1], sizeof(s->flat) - sizeof(s->flat[0]));
 		else
@@ -150,11 +153,11 @@ static void flat_read(struct step *st, int64_t rate, int64_t ms)
 	}
 	s->flat[s->n_flat - 1].ms += ms;
 	s->flat[s->n_flat - 1].kept += rate * ms;
-	if (s->n_flat < need || s->flat[s->n_flat - 1].ms < length)
+	if (s->n_flat < need || s->flat[s->n_flat - 1].ms < FLAT_MS)
 		return;
 	if (rate_muldiv(flat_mean(s, s->n_flat - need), GROWN_PPM, PPM) >
 		flat_mean(s, s->n_flat - 1))
-		flat_seen(st, flat_mean(s, s->n_flat - 1));
+		flat_seen(st, (flat_mean(s, s->n_flat - 2) + flat_mean(s, s->n_flat - 1)) / 2);
 }
 
 void calm_read(struct step *st, int64_t from_ms)
@@ -164,7 +167,7 @@ void calm_read(struct step *st, int64_t from_ms)
 
 	if (!s->calm_ms) {
 		s->calm_ms = from_ms;
-		if (s->rest_ms && s->hurt) {
+		if (s->rest_ms && !s->breath_ms && s->hurt) {
 			int64_t took = from_ms > s->rest_ms ? from_ms - s->rest_ms : 0;
 
 			s->drain_ms += (took - s->drain_ms) / (took > s->drain_ms ? 2 : 4);

@@ -8,9 +8,10 @@
 #define FIRST_PERIODS 3 /* of slices, before a limit is tried */
 #define TRIAL_PERIODS 2 /* of slices, tried from a limit */
 #define LEAD_PPM 1100000
-#define RECHECK_OVERS 6 /* times `over` until the other way is tried again: */
-#define RECHECK_MOST 32 /* twice as long each time that nothing has changed */
-#define SLOW_PART 8     /* a rebuild that needs this part of `over` to come back: slices are dear */
+#define RECHECK_OVERS 6  /* times `over` until the other way is tried again: */
+#define RECHECK_MOST 32  /* twice as long each time that nothing has changed */
+#define CLEAR_PPM 100000 /* a share that is missed by so much */
+#define SLOW_PART 8 /* a rebuild that needs this part of `over` to come back: slices are dear */
 
 /* Bytes moved for each second at full pace that the rebuild lost. What cannot be measured, a
  * hundredth of the time, counts as lost. */
@@ -126,6 +127,7 @@ static void try_slices(struct step *st)
 bool choose_steady(struct step *st, bool lost)
 {
 	struct steer *s = st->s;
+	struct opt share = sum_share(&s->judged);
 
 	if (!steer_can_rest(st))
 		return true;
@@ -142,9 +144,19 @@ bool choose_steady(struct step *st, bool lost)
 		return false;
 	}
 	remember(st, &s->steady, &s->judged);
-	if (lost || (st->now >= s->recheck_ms && s->path != STEER_OPEN)) {
-		try_slices(st);
+	/* Far from its aim, and slices were better than this. */
+	if (share.v < st->protect - CLEAR_PPM && leads(&s->slices, &s->judged))
+		lost = true;
+	if (!lost && (st->now < s->recheck_ms || s->path == STEER_OPEN))
+		return true;
+	if (!lost && s->comeback_ms > st->over / SLOW_PART) {
+		/* Slices could not win; but what it does undisturbed may have changed. */
+		chosen(st, STEER_STEADY);
+		rest_begin(st, STEER_PHASE_PROBE);
+		s->thorough = true;
+		st->ret->reason = STEER_MEASURING;
 		return false;
 	}
-	return true;
+	try_slices(st);
+	return false;
 }

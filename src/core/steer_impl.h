@@ -49,6 +49,8 @@ struct opt sum_pace(const struct steer_sum *sum);
 /* --- steer_calm.c --- */
 /* Bytes/s that the rebuild would do now without the backups. */
 struct opt calm_pace(const struct steer *s, const struct array_facts *array);
+/* It is `rate` now. */
+void calm_set(struct step *st, int64_t rate);
 /* Takes a reading in which clients wrote next to nothing (`from_ms` to the reading's time). */
 void calm_read(struct step *st, int64_t from_ms);
 /* Clients write (again). */

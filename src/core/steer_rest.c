@@ -5,7 +5,6 @@
 
 #define BREATH_LEAST_MS (2 * MS_SECOND)
 #define MEASURE_MAX_MS (10 * MS_MINUTE) /* a pace that grows for longer is taken as it is */
-#define BREATH_COST_PPM 100000 /* a breath that takes more of the pace may as well be a slice */
 
 /* How long a breath lasts. */
 static int64_t breath_span(const struct step *st)
@@ -25,13 +24,9 @@ static int64_t piece_span(const struct step *st)
 
 static void order_breath(struct step *st)
 {
-	const struct steer *s = st->s;
 	int64_t rate = 2 * st->in->range.least_rate;
 
-	if (s->breath_share.known && s->breath_share.v < st->protect - BREATH_COST_PPM)
-		steer_order(st, STEER_OPEN, 0);
-	else
-		steer_order(st, STEER_LIMIT, rate > STEER_LOW ? rate : STEER_LOW);
+	steer_order(st, STEER_LIMIT, rate > STEER_LOW ? rate : STEER_LOW);
 }
 
 static void order_rest(struct step *st)
@@ -72,7 +67,7 @@ void rest_begin(struct step *st, enum steer_phase phase)
 
 	steer_enter(st, phase);
 	s->rest_ms = 0;
-	s->breath = false;
+	s->breath = s->thorough = false;
 	s->breath_ms = 0;
 	s->close_credit = s->low_credit = s->credit;
 	order_rest(st);
@@ -114,7 +109,7 @@ static bool measured(struct step *st, int64_t lasted)
 
 	if (lasted < 4 * st->delay)
 		return false;
-	if (s->flat_found || ((s->ref.known || s->trusted) && s->back))
+	if (s->flat_found || (s->ref.known && s->back && !s->thorough))
 		return true;
 	if (lasted < MEASURE_MAX_MS && s->calm_ms)
 		return false;
@@ -127,12 +122,11 @@ static void rest_done(struct step *st)
 	struct steer *s = st->s;
 
 	if (s->phase == STEER_PHASE_PROBE) {
-		steady_probed(st, s->back);
+		steady_probed(st, s->back && !s->thorough);
 		return;
 	}
 	if (!calm_pace(s, st->in->array).known) {
-		s->ref = OPT(st->in->array->rate.v > 0 ? st->in->array->rate.v : 1);
-		s->ref_base = OPT_NONE;
+		calm_set(st, st->in->array->rate.v);
 	}
 	s->credit = 0;
 	if (steer_can_rest(st))

@@ -6,8 +6,9 @@
 
 #define SHARE_MAX 1500000 /* ppm: a counter that jumps earns no more than this */
 #define GRIP_LEAST_MS (10 * MS_SECOND)
-#define GRIP_SLACK INT64_C(524288) /* bytes/s */
-#define FULL_FALL_PPM 700000       /* of the full speed: what is left after a close has fallen */
+#define GRIP_SLACK INT64_C(524288)   /* bytes/s */
+#define WAKE_MOST_MS (5 * MS_SECOND) /* of a breath */
+#define FULL_FALL_PPM 700000         /* of the full speed: what is left after a close has fallen */
 
 void sum_add(struct steer_sum *sum, const struct steer_sum *more)
 {
@@ -206,28 +207,20 @@ static void account(struct step *st, int64_t from_ms, int64_t share, bool not_ou
 		s->low_credit = s->credit;
 }
 
-static void ewma(struct opt *mean, int64_t sample)
-{
-	*mean = mean->known ? OPT(mean->v + (sample - mean->v) / 4) : OPT(sample);
-}
-
-/* What slices and breaths leave of the rebuild's pace, and what clients write in them. */
-static void read_open(struct step *st, int64_t from_ms, int64_t share)
+/* What slices leave of the rebuild's pace, and what clients write in them. */
+static void read_slice(struct step *st, int64_t from_ms, int64_t share)
 {
 	struct steer *s = st->s;
 	struct opt write = st->in->array->client_write;
 
-	if (!s->force_ms || from_ms < s->force_ms + st->delay)
+	if (s->phase != STEER_PHASE_SLICE || !s->force_ms || from_ms < s->force_ms + st->delay)
 		return;
-	if (s->phase == STEER_PHASE_SLICE) {
-		ewma(&s->slice_share, share);
-		if (write.known)
-			s->full_write = s->full_write
-				? s->full_write + (write.v - s->full_write) / 4
-				: write.v;
-	} else if (s->breath) {
-		ewma(&s->breath_share, share);
-	}
+	s->slice_share = s->slice_share.known
+		? OPT(s->slice_share.v + (share - s->slice_share.v) / 4)
+		: OPT(share);
+	if (!write.known)
+		return;
+	s->full_write = s->full_write ? s->full_write + (write.v - s->full_write) / 4 : write.v;
 }
 
 static void read_share(struct step *st, int64_t from_ms, struct opt undisturbed)
@@ -241,11 +234,11 @@ static void read_share(struct step *st, int64_t from_ms, struct opt undisturbed)
 	s->share_before = s->share;
 	s->share = OPT(share);
 	/* It was back, nobody has written since, and it fell. */
-	not_ours = quiet && s->calm_ms && s->back && share < st->protect;
+	not_ours = quiet && !s->disturbed && s->calm_ms && s->back && share < st->protect;
 	if (not_ours)
 		s->not_ours_ms = st->in->read_at_ms;
 	account(st, from_ms, share, not_ours);
-	read_open(st, from_ms, share);
+	read_slice(st, from_ms, share);
 }
 
 void sight_read(struct step *st)
@@ -253,6 +246,7 @@ void sight_read(struct step *st)
 	struct steer *s = st->s;
 	const struct array_facts *array = st->in->array;
 	int64_t from_ms = s->read_ms, ms = st->in->read_at_ms - from_ms;
+	int64_t wake;
 	struct opt undisturbed;
 
 	if (from_ms && ms < RATE_MIN_WINDOW_MS)
@@ -263,8 +257,9 @@ void sight_read(struct step *st)
 	if (!from_ms || ms > RATE_MAX_WINDOW_MS || !array->rate.known)
 		return;
 	s->sight_ms = st->now;
-	s->disturbed =
-		s->breath || (s->breath_ms && from_ms < s->breath_ms + st->delay + MS_SECOND);
+	wake = s->comeback_ms < WAKE_MOST_MS ? s->comeback_ms : WAKE_MOST_MS;
+	wake += s->breath_ms + st->delay + MS_SECOND;
+	s->disturbed = s->breath || (s->breath_ms && from_ms < wake);
 	read_grip(st, from_ms);
 	read_foreign(st, from_ms);
 	undisturbed = calm_pace(s, array);
@@ -272,7 +267,7 @@ void sight_read(struct step *st)
 		read_share(st, from_ms, undisturbed);
 	else
 		s->share = s->share_before = OPT_NONE;
-	if (s->disturbed && !(s->path == STEER_OPEN))
+	if (s->disturbed)
 		return;
 	if (is_quiet(st, from_ms))
 		calm_read(st, from_ms);

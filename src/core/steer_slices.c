@@ -5,7 +5,7 @@
 #define SWING_PART                                                                                 \
 	3 /* hundredths of the time averaged over: so far a window's share may be off              \
 	   */
-#define SWING_MOST 6
+#define SWING_MOST 60
 #define SLICE_LEAST_MS (2 * MS_SECOND)
 #define REST_LEAST_MS (4 * MS_SECOND)
 #define LOOK_MS                                                                                    \
@@ -28,8 +28,8 @@ static int64_t slice_cost(const struct step *st)
 int64_t slice_swing(const struct step *st)
 {
 	const struct steer *s = st->s;
-	int64_t left = PPM - st->protect, most = st->over * SWING_MOST / 100 * PPM;
-	int64_t swing = st->over * SWING_PART / 100 * PPM;
+	int64_t left = PPM - st->protect, most = st->over * SWING_MOST / 1000 * PPM;
+	int64_t swing = st->over * SWING_PART / 1000 * PPM;
 	int64_t back = 4 * (s->comeback_ms + s->drain_ms) * left;
 	int64_t rest = st->in->range.rest_max_ms * left;
 
@@ -71,7 +71,8 @@ void slice_begin(struct step *st)
 	struct steer *s = st->s;
 
 	steer_enter(st, STEER_PHASE_SLICE);
-	s->rest_ms = 0;
+	s->rest_ms = s->breath_ms = 0;
+	s->breath = false;
 	s->open_credit = s->credit;
 	s->cycle = (struct steer_sum){0};
 	steer_order(st, STEER_OPEN, 0);

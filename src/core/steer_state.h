@@ -62,6 +62,7 @@ struct steer {
 
 	/* What the rebuild does undisturbed: `ref` bytes/s, where the baseline said `ref_base`. */
 	struct opt ref, ref_base;
+	int64_t ref_at_ppm;             /* and where that was */
 	bool trusted;                   /* a baseline was known before the first step */
 	struct opt share, share_before; /* ppm, of the last two readings */
 	int64_t write;   /* bytes/s that clients wrote at the last reading, as far as known */
@@ -84,8 +85,8 @@ struct steer {
 	/* Rests and slices. */
 	int64_t rest_ms; /* in force since, over all pieces; 0: not yet */
 	bool breath;
-	int64_t breath_ms; /* when the last one ended */
-	struct opt breath_share;
+	bool thorough;          /* lasts until the pace has stopped growing */
+	int64_t breath_ms;      /* when the last one ended */
 	struct opt slice_share; /* ppm that the rebuild keeps in a slice */
 	int64_t open_credit, close_credit, low_credit;
 	int64_t tail; /* ppm x ms that a slice still costs after its end */

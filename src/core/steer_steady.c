@@ -62,7 +62,8 @@ void steady_begin(struct step *st, int64_t limit)
 	bool closes = s->path == STEER_OPEN;
 
 	steer_enter(st, STEER_PHASE_STEADY);
-	s->rest_ms = 0;
+	s->rest_ms = s->breath_ms = 0;
+	s->breath = false;
 	s->judge_ms = st->over / 10;
 	if (s->judge_ms < JUDGE_LEAST_MS)
 		s->judge_ms = JUDGE_LEAST_MS;
@@ -145,19 +146,40 @@ static void squeeze(struct step *st, int64_t share)
 	st->ret->reason = STEER_SQUEEZE;
 }
 
+/* What the last judgement says, for as long as it stands. */
+static void reason(struct step *st)
+{
+	const struct steer *s = st->s;
+	struct steer_sum window = sight_window(s);
+	struct opt share = sum_share(&window);
+
+	st->ret->reason = STEER_KEEPING;
+	if (s->trial)
+		st->ret->reason = STEER_TRYING;
+	else if (s->no_grip)
+		st->ret->reason = STEER_NO_GRIP;
+	else if (s->not_ours_ms && st->now - s->not_ours_ms < 10 * MS_SECOND)
+		st->ret->reason = STEER_NOT_OURS;
+	else if (!s->stable && s->direction > 0)
+		st->ret->reason = STEER_GIVING;
+	else if (!s->stable && (s->direction < 0 || (share.known && share.v < st->protect)))
+		st->ret->reason = STEER_SQUEEZE;
+}
+
 void steady_probed(struct step *st, bool ours)
 {
 	struct steer *s = st->s;
 
 	steer_enter(st, STEER_PHASE_STEADY);
-	s->rest_ms = 0;
+	s->rest_ms = s->breath_ms = 0;
+	s->breath = false;
 	s->probe_ms = st->now;
 	if (ours) {
 		squeeze(st, sum_share(&s->judged).v);
 		return;
 	}
 	set_limit(st, s->limit, false);
-	st->ret->reason = STEER_NOT_OURS;
+	reason(st);
 }
 
 /* A limit that was right and is no longer: is it the backups' doing? */
@@ -188,26 +210,6 @@ static void judge(struct step *st)
 	} else {
 		squeeze(st, share);
 	}
-}
-
-/* What the last judgement says, for as long as it stands. */
-static void reason(struct step *st)
-{
-	const struct steer *s = st->s;
-	struct steer_sum window = sight_window(s);
-	struct opt share = sum_share(&window);
-
-	st->ret->reason = STEER_KEEPING;
-	if (s->trial)
-		st->ret->reason = STEER_TRYING;
-	else if (s->no_grip)
-		st->ret->reason = STEER_NO_GRIP;
-	else if (s->not_ours_ms && st->now - s->not_ours_ms < 10 * MS_SECOND)
-		st->ret->reason = STEER_NOT_OURS;
-	else if (!s->stable && s->direction > 0)
-		st->ret->reason = STEER_GIVING;
-	else if (!s->stable && (s->direction < 0 || (share.known && share.v < st->protect)))
-		st->ret->reason = STEER_SQUEEZE;
 }
 
 void steady_step(struct step *st)
