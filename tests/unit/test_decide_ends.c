@@ -428,6 +428,16 @@ static void it_may_be_held_instead(void **state)
 	decides(VERDICT_THROTTLE, VERDICT_THROTTLE, 5, REASON_RULE);
 }
 
+/* Nothing is foreseen of a throttle that nothing can carry out. */
+static void without_a_lever_nothing_is_too_slow(void **state)
+{
+	(void)state;
+	slow(TOO_SLOW_HOLD);
+	in.lever = false;
+	decides(VERDICT_THROTTLE, VERDICT_ALLOW, 5, REASON_RULE);
+	assert_null(reason_of(REASON_TOO_SLOW));
+}
+
 static void what_is_held_as_too_slow_goes_when_it_no_longer_is(void **state)
 {
 	(void)state;
@@ -574,6 +584,7 @@ int main(void)
 		TEST(without_a_prediction_or_a_next_start_nothing_is_too_slow),
 		TEST(it_may_go_unslowed_instead),
 		TEST(it_may_be_held_instead),
+		TEST(without_a_lever_nothing_is_too_slow),
 		TEST(what_is_held_as_too_slow_goes_when_it_no_longer_is),
 		TEST(an_operators_throttle_is_what_it_is),
 		TEST(a_release_is_not_held_as_too_slow),

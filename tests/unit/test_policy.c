@@ -26,6 +26,8 @@ typedef int parse_fn(const char *word);
 
 BOTH(verdict, enum verdict)
 BOTH(running_act, enum running_act)
+BOTH(too_slow, enum too_slow)
+BOTH(pbs_jobs, enum pbs_jobs)
 BOTH(field, enum field)
 BOTH(client, enum client)
 BOTH(phase, enum phase)
@@ -42,6 +44,8 @@ static const struct {
 } enums[] = {
 	{"verdict", verdict_text, verdict_number, VERDICT_DENY},
 	{"running_act", running_act_text, running_act_number, RUNNING_STOP},
+	{"too_slow", too_slow_text, too_slow_number, TOO_SLOW_ALLOW},
+	{"pbs_jobs", pbs_jobs_text, pbs_jobs_number, PBS_JOBS_STOP},
 	{"field", field_text, field_number, FIELD_COUNT - 1},
 	{"client", client_text, client_number, CLIENT_CHECK},
 	{"phase", phase_text, phase_number, PHASE_BACKUP_START},
