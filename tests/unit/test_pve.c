@@ -1,0 +1,418 @@
+// SPDX-License-Identifier: MIT
+/* A cluster's calls and answers, and what a task's log tells. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "proxmox/pve.h"
+
+#define UPID "UPID:pve1:00001001:00010001:6B0DF89E:vzdump:100:root@pam:"
+
+static void is_get(struct api_call *call, const char *path)
+{
+	assert_string_equal(call->method, "GET");
+	assert_string_equal(buf_str(&call->path), path);
+	assert_int_equal(call->body.len, 0);
+	api_call_release(call);
+}
+
+static void calls_have_their_paths(void **state)
+{
+	static const char coded[] =
+		"UPID%3Apve1%3A00001001%3A00010001%3A6B0DF89E%3Avzdump%3A100%3Aroot%40pam%3A";
+	char path[256];
+	struct api_call call;
+	struct err err = {0};
+
+	(void)state;
+	assert_true(pve_cluster_tasks_get(&call, &err));
+	is_get(&call, "/api2/json/cluster/tasks");
+	assert_true(pve_node_tasks_get("pve1", &call, &err));
+	is_get(&call, "/api2/json/nodes/pve1/tasks?source=active&limit=500");
+	assert_true(pve_task_status_get("pve1", UPID, &call, &err));
+	snprintf(path, sizeof(path), "/api2/json/nodes/pve1/tasks/%s/status", coded);
+	is_get(&call, path);
+	assert_true(pve_task_log_get("pve1", UPID, 0, 500, &call, &err));
+	snprintf(path, sizeof(path), "/api2/json/nodes/pve1/tasks/%s/log?start=0&limit=500", coded);
+	is_get(&call, path);
+	assert_true(pve_task_stop("pve1", UPID, &call, &err));
+	assert_string_equal(call.method, "DELETE");
+	snprintf(path, sizeof(path), "/api2/json/nodes/pve1/tasks/%s", coded);
+	assert_string_equal(buf_str(&call.path), path);
+	api_call_release(&call);
+	assert_true(pve_included_volumes_get("backup-1", &call, &err));
+	is_get(&call, "/api2/json/cluster/backup/backup-1/included_volumes");
+	assert_true(pve_jobs_get(&call, &err));
+	is_get(&call, "/api2/json/cluster/backup");
+	assert_true(pve_content_get("pve1", "nas", &call, &err));
+	is_get(&call, "/api2/json/nodes/pve1/storage/nas/content?content=backup");
+	assert_true(pve_guests_get(&call, &err));
+	is_get(&call, "/api2/json/cluster/resources?type=vm");
+}
+
+static void a_name_that_is_none_makes_no_call(void **state)
+{
+	struct api_call call;
+	struct err err = {0};
+
+	(void)state;
+	assert_false(pve_node_tasks_get("../x", &call, &err));
+	assert_false(pve_task_stop("pve1", "UPID:x", &call, &err));
+	assert_false(pve_task_stop("", UPID, &call, &err));
+	assert_false(pve_content_get("pve1", "", &call, &err));
+	assert_int_equal(call.path.len, 0);
+	assert_null(call.path.data);
+	assert_false(pve_included_volumes_get("a/b", &call, &err));
+	assert_int_equal(err.kind, ERR_INVALID);
+}
+
+static struct pve_task got[8];
+static size_t n_got;
+
+static void take_task(void *data, const struct pve_task *task)
+{
+	(void)data;
+	assert_true(n_got < 8);
+	got[n_got++] = *task;
+}
+
+static bool read_tasks(const char *text, struct err *err)
+{
+	n_got = 0;
+	*err = (struct err){0};
+	return pve_tasks_read(text, strlen(text), take_task, NULL, err);
+}
+
+static void tasks_run_in_either_list_s_way(void **state)
+{
+	struct err err;
+
+	(void)state;
+	assert_true(read_tasks(
+		"{\"data\":[{\"upid\":\"" UPID
+		"\",\"node\":\"pve1\",\"type\":\"vzdump\"},{\"upid\":"
+		"\"" UPID "\",\"status\":\"RUNNING\"},{\"upid\":\"" UPID "\",\"status\":\"OK\","
+		"\"endtime\":1796000000,\"saved\":\"1\"},{\"upid\":\"UPID:b:00001001:00010001:"
+		"6B0DF89E:qmrestore:101:a@pve!t:\",\"status\":\"job errors\",\"endtime\":"
+		"\"1796000001\"}]}",
+		&err));
+	assert_int_equal(n_got, 4);
+	assert_true(got[0].running);
+	assert_string_equal(got[0].parts.type, "vzdump");
+	assert_int_equal(got[0].parts.vmid, 100);
+	assert_string_equal(got[0].user, "root@pam");
+	assert_true(got[1].running);
+	assert_string_equal(got[1].status, "");
+	assert_false(got[2].running);
+	assert_int_equal(got[2].endtime_s, 1796000000);
+	assert_true(pve_status_ok(got[2].status));
+	assert_string_equal(got[3].user, "a@pve!t");
+	assert_int_equal(got[3].endtime_s, 1796000001);
+	assert_false(pve_status_ok(got[3].status));
+	assert_true(pve_status_ok("WARNINGS: 2"));
+	assert_false(pve_status_ok(""));
+}
+
+static void a_long_task_hides_no_other(void **state)
+{
+	char text[1000] = "{\"data\":[{\"upid\":\"UPID:b:00001001:00010001:6B0DF89E:download:";
+	struct err err;
+
+	(void)state;
+	memset(text + strlen(text), 'x', 200);
+	strncat(text, ":a@pve:\"},{\"upid\":\"" UPID "\"}]}", sizeof(text) - strlen(text) - 1);
+	assert_true(read_tasks(text, &err));
+	assert_int_equal(n_got, 1);
+}
+
+static void take_nothing(void *data, const struct pve_backup *backup)
+{
+	(void)data;
+	(void)backup;
+}
+
+static void take_no_job(void *data, const struct pve_job *job)
+{
+	(void)data;
+	(void)job;
+}
+
+static void take_no_member(void *data, const struct pve_job_guest *guest)
+{
+	(void)data;
+	(void)guest;
+}
+
+static void take_no_guest(void *data, const struct pve_guest *guest)
+{
+	(void)data;
+	(void)guest;
+}
+
+static void take_no_line(void *data, int64_t n, const char *line)
+{
+	(void)data;
+	(void)n;
+	(void)line;
+}
+
+static void malformed_answers_are_not_read(void **state)
+{
+	static const char *const bad[] = {"", "x", "[]", "{}", "{\"data\":null}", "{\"data\":7}",
+		"{\"data\":[7]}", "{\"data\":[{}]}", "{\"data\":{\"children\":[7]}}",
+		"{\"data\":[{\"upid\":\"x\",\"volid\":7,\"id\":7,\"vmid\":\"x\",\"t\":7}]}",
+		"{\"data\":{\"children\":[{\"id\":0,\"type\":\"lxc\"}]}}",
+		"{\"data\":{\"children\":[{\"id\":100}]}}",
+		"{\"data\":{\"children\":[{\"id\":100,\"type\":\"lxc\",\"children\":{}}]}}",
+		"{\"data\":{\"children\":[{\"id\":100,\"type\":\"lxc\",\"children\":[{\"included\":"
+		"\"yes\"}]}]}}",
+		"{\"data\":[{\"upid\":\"" UPID "\",\"endtime\":[],\"volid\":\"a\",\"ctime\":\"-1\","
+		"\"id\":\"j\",\"enabled\":2,\"vmid\":100,\"type\":\"lxc\",\"t\":\"a\",\"n\":\"b\"}]"
+		"}"};
+	char status[128] = "";
+	struct err err[7];
+	bool running = false;
+	size_t i, k, len;
+
+	(void)state;
+	for (i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		memset(err, 0, sizeof(err));
+		len = strlen(bad[i]);
+		assert_false(pve_tasks_read(bad[i], len, take_task, NULL, &err[0]));
+		assert_false(pve_content_read(bad[i], len, take_nothing, NULL, &err[1]));
+		assert_false(pve_jobs_read(bad[i], len, take_no_job, NULL, &err[2]));
+		assert_false(pve_included_volumes_read(bad[i], len, take_no_member, NULL, &err[3]));
+		assert_false(pve_guests_read(bad[i], len, take_no_guest, NULL, &err[4]));
+		assert_false(pve_log_read(bad[i], len, take_no_line, NULL, &err[5]));
+		assert_false(pve_task_status_read(bad[i], len, &running, status, &err[6]));
+		for (k = 0; k < 7; k++)
+			assert_int_equal(err[k].kind, ERR_PROTOCOL);
+	}
+}
+
+static char text[1024];
+
+static void say_backup(void *data, const struct pve_backup *backup)
+{
+	size_t at = strlen(text);
+
+	(void)data;
+	snprintf(text + at, sizeof(text) - at, "%s %u %lld %lld;", backup->volid, backup->vmid,
+		(long long)backup->ctime_s, (long long)backup->size);
+}
+
+static void say_job(void *data, const struct pve_job *job)
+{
+	size_t at = strlen(text);
+
+	(void)data;
+	snprintf(text + at, sizeof(text) - at, "%s %s %s %s %d;", job->id, job->storage,
+		job->schedule, job->script, job->enabled);
+}
+
+static void say_member(void *data, const struct pve_job_guest *guest)
+{
+	size_t at = strlen(text);
+
+	(void)data;
+	snprintf(text + at, sizeof(text) - at, "%u %d %lld;", guest->vmid, guest->lxc,
+		(long long)guest->size);
+}
+
+static void say_guest(void *data, const struct pve_guest *guest)
+{
+	size_t at = strlen(text);
+
+	(void)data;
+	snprintf(text + at, sizeof(text) - at, "%u %d %s;", guest->vmid, guest->lxc, guest->node);
+}
+
+static void say_line(void *data, int64_t n, const char *line)
+{
+	size_t at = strlen(text);
+
+	(void)data;
+	snprintf(text + at, sizeof(text) - at, "%lld %s;", (long long)n, line);
+}
+
+static void rows_are_read(void **state)
+{
+	static const char backups[] =
+		"{\"data\":[{\"volid\":\"nas:backup/a.vma\",\"vmid\":100,\"ctime\":1796000000,"
+		"\"size\":5},{\"volid\":\"pbs:backup/host/"
+		"x\",\"ctime\":1},{\"volid\":\"b\",\"vmid\":"
+		"\"101\",\"ctime\":\"2\"}]}";
+	static const char jobs[] = "{\"data\":[{\"id\":\"j-1\",\"storage\":\"nas\",\"schedule\":"
+				   "\"21:00\",\"enabled\":1},"
+				   "{\"id\":\"j-2\",\"enabled\":0,\"script\":\"/a "
+				   "b\"},{\"id\":\"j-3\",\"enabled\":\"1\"}]}";
+	static const char members[] =
+		"{\"data\":{\"leaf\":0,\"children\":[{\"id\":100,\"type\":\"qemu\",\"children\":["
+		"{\"included\":1,\"size\":10},{\"included\":false,\"size\":100},{\"included\":true,"
+		"\"size\":1}]},{\"id\":101,\"type\":\"unknown\"},{\"id\":\"102\",\"type\":\"lxc\"}]"
+		"}}";
+	static const char guests[] =
+		"{\"data\":[{\"vmid\":100,\"type\":\"qemu\",\"node\":\"pve1\"},{\"vmid\":101,"
+		"\"type\":"
+		"\"lxc\",\"node\":\"pve2\"},{\"vmid\":102,\"type\":\"other\",\"node\":\"pve2\"}]}";
+	static const char lines[] =
+		"{\"data\":[{\"n\":1,\"t\":\"INFO: a\"},{\"n\":\"2\",\"t\":\"\"}]}";
+	struct err err = {0};
+
+	(void)state;
+	text[0] = '\0';
+	assert_true(pve_content_read(backups, strlen(backups), say_backup, NULL, &err));
+	assert_true(pve_jobs_read(jobs, strlen(jobs), say_job, NULL, &err));
+	assert_true(pve_included_volumes_read(members, strlen(members), say_member, NULL, &err));
+	assert_true(pve_guests_read(guests, strlen(guests), say_guest, NULL, &err));
+	assert_true(pve_log_read(lines, strlen(lines), say_line, NULL, &err));
+	assert_string_equal(text,
+		"nas:backup/a.vma 100 1796000000 5;b 101 2 0;j-1 nas 21:00  1;j-2   /a b 0;"
+		"j-3    1;100 0 11;102 1 0;100 0 pve1;101 1 pve2;1 INFO: a;2 ;");
+}
+
+static void a_status_says_whether_it_runs(void **state)
+{
+	static const char runs[] = "{\"data\":{\"status\":\"running\",\"pid\":5}}";
+	static const char over[] =
+		"{\"data\":{\"status\":\"stopped\",\"exitstatus\":\"job errors\"}}";
+	static const char odd[] = "{\"data\":{\"status\":\"sleeping\"}}";
+	char status[128] = "x";
+	struct err err = {0};
+	bool running = false;
+
+	(void)state;
+	assert_true(pve_task_status_read(runs, strlen(runs), &running, status, &err));
+	assert_true(running);
+	assert_string_equal(status, "");
+	assert_true(pve_task_status_read(over, strlen(over), &running, status, &err));
+	assert_false(running);
+	assert_string_equal(status, "job errors");
+	assert_false(pve_task_status_read(odd, strlen(odd), &running, status, &err));
+	assert_int_equal(err.kind, ERR_PROTOCOL);
+}
+
+static struct pve_log_facts after_lines(const char *const *lines, size_t n)
+{
+	struct pve_log_facts facts = {0};
+	size_t i;
+
+	for (i = 0; i < n; i++)
+		pve_log_line(&facts, lines[i]);
+	return facts;
+}
+
+static void a_backup_s_log_tells_storage_and_guest(void **state)
+{
+	static const char *const lines[] = {
+		"INFO: starting new backup job: vzdump 100 101 --notes-template '{{guestname}} "
+		"--storage wrong' --mode snapshot --storage nas-1 --node pve1",
+		"INFO: Starting Backup of VM 100 (qemu)",
+		"INFO: Backup started at 2026-11-30 21:00:00",
+		"INFO:  50% (1.0 GiB of 2.0 GiB) in 10s",
+		"INFO: Finished Backup of VM 100 (00:00:20)",
+		"INFO: Starting Backup of VM 101 (lxc)",
+		"ERROR: Backup of VM 101 failed - no space",
+		"INFO: Starting Backup of VM 102 (qemu)"};
+	struct pve_log_facts facts;
+
+	(void)state;
+	facts = after_lines(lines, 1);
+	assert_string_equal(facts.storage, "nas-1");
+	assert_int_equal(facts.guest, 0);
+	facts = after_lines(lines, 4);
+	assert_int_equal(facts.guest, 100);
+	assert_false(facts.lxc);
+	assert_int_equal(after_lines(lines, 5).guest, 0);
+	facts = after_lines(lines, 6);
+	assert_int_equal(facts.guest, 101);
+	assert_true(facts.lxc);
+	assert_int_equal(after_lines(lines, 7).guest, 0);
+	facts = after_lines(lines, 8);
+	assert_int_equal(facts.guest, 102);
+	assert_false(facts.lxc);
+	assert_int_equal(facts.restored_from, 0);
+	assert_string_equal(facts.storage, "nas-1");
+}
+
+static void a_command_may_name_its_storage_otherwise(void **state)
+{
+	static const char *const with[] = {
+		"INFO: starting new backup job: vzdump --storage=nas --all 1"};
+	static const char *const without[] = {
+		"INFO: starting new backup job: vzdump 100 --dumpdir /x",
+		"INFO: starting new backup job: vzdump 100 --storage"};
+
+	(void)state;
+	assert_string_equal(after_lines(with, 1).storage, "nas");
+	assert_string_equal(after_lines(without, 2).storage, "");
+}
+
+static void a_restore_s_log_tells_what_it_reads(void **state)
+{
+	static const char *const vma[] = {
+		"restore vma archive: zstd -q -d -c /mnt/pve/nas/dump/vzdump-qemu-100.vma.zst | "
+		"vma "
+		"extract -v -r /var/tmp/vzdumptmp1.fifo - /var/tmp/vzdumptmp1"};
+	static const char *const plain[] = {
+		"restore vma archive: vma extract -v -r /var/tmp/vzdumptmp1.fifo "
+		"'/var/lib/vz/dump/vzdump qemu.vma' /var/tmp/vzdumptmp1"};
+	static const char *const pbs[] = {"new volume ID is 'local-lvm:vm-100-disk-0'",
+		"restore proxmox backup image: /usr/bin/pbs-restore --repository "
+		"back@pbs!pve1@10.0.2.82:8007:nas vm/100/2026-04-27T06:51:58Z drive-scsi0.img.fidx "
+		"/dev/pve/vm-100-disk-0 --verbose"};
+	static const char *const six[] = {"restore proxmox backup image: /usr/bin/pbs-restore "
+					  "--repository root@pam@[fd00::1]:nas vm/1/2 x"};
+	static const char *const lxc[] = {
+		"recovering backed-up configuration from 'nas:backup/ct/101/2026-05-09T15:43:57Z'"};
+	static const char *const lxc2[] = {"restoring 'nas-2:backup/vzdump-lxc-210.tar.zst' now.."};
+	static const char *const other[] = {"restoring stuff",
+		"restore vma archive: ", "restore proxmox backup image: --repository",
+		"INFO: restoring 'nas:backup/x' now.."};
+	struct pve_log_facts facts;
+
+	(void)state;
+	facts = after_lines(vma, 1);
+	assert_int_equal(facts.restored_from, 1);
+	assert_string_equal(facts.storage, "nas");
+	assert_string_equal(facts.archive, "/mnt/pve/nas/dump/vzdump-qemu-100.vma.zst");
+	facts = after_lines(plain, 1);
+	assert_int_equal(facts.restored_from, 1);
+	assert_string_equal(facts.storage, "");
+	assert_string_equal(facts.archive, "/var/lib/vz/dump/vzdump qemu.vma");
+	facts = after_lines(pbs, 2);
+	assert_int_equal(facts.restored_from, 1);
+	assert_string_equal(facts.datastore, "nas");
+	assert_string_equal(facts.server, "10.0.2.82");
+	facts = after_lines(six, 1);
+	assert_string_equal(facts.server, "[fd00::1]");
+	assert_string_equal(facts.datastore, "nas");
+	facts = after_lines(lxc, 1);
+	assert_int_equal(facts.restored_from, 1);
+	assert_string_equal(facts.storage, "nas");
+	assert_string_equal(after_lines(lxc2, 1).storage, "nas-2");
+	assert_int_equal(after_lines(other, 4).restored_from, 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(calls_have_their_paths),
+		cmocka_unit_test(a_name_that_is_none_makes_no_call),
+		cmocka_unit_test(tasks_run_in_either_list_s_way),
+		cmocka_unit_test(a_long_task_hides_no_other),
+		cmocka_unit_test(malformed_answers_are_not_read),
+		cmocka_unit_test(rows_are_read),
+		cmocka_unit_test(a_status_says_whether_it_runs),
+		cmocka_unit_test(a_backup_s_log_tells_storage_and_guest),
+		cmocka_unit_test(a_command_may_name_its_storage_otherwise),
+		cmocka_unit_test(a_restore_s_log_tells_what_it_reads),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
