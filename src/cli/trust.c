@@ -118,6 +118,11 @@ static bool public_key_read(const char *key_file, char *ret, size_t size, struct
 	bool done = false;
 	FILE *file;
 
+	if (strncmp(key_file, "credential:", strlen("credential:")) == 0)
+		return err_set(err, ERR_INVALID,
+			"the key '%s' is a systemd credential, and its public half is not here: "
+			"ssh-keygen -y -f KEY prints it where the key itself is",
+			key_file);
 	snprintf(path, sizeof(path), "%s.pub", key_file);
 	file = fopen(path, "re");
 	if (!file)
