@@ -178,8 +178,11 @@ static enum ages_op follower(struct ages *ages, enum ages_op op)
 {
 	if (op == AGES_OP_NODES)
 		return AGES_OP_CONTENT;
-	if (op == AGES_OP_NAMESPACES)
-		return ages->n_namespaces ? AGES_OP_GROUPS : AGES_OP_NONE;
+	if (op == AGES_OP_NAMESPACES) {
+		if (!ages->n_namespaces) /* none may be seen: the root says why */
+			on_namespace(ages, "");
+		return AGES_OP_GROUPS;
+	}
 	if (op == AGES_OP_GROUPS && ++ages->at_namespace < ages->n_namespaces)
 		return AGES_OP_GROUPS;
 	return AGES_OP_NONE;

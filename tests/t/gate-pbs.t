@@ -1,0 +1,186 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# Lever 2 with the real daemon and a backup server as strict as the real one: one rule of ours, made, changed, read back, renewed,
+# put back; a server that refuses, vanishes, forgets; rules of others.
+
+# shellcheck source=tests/t/gate-lib.sh
+. tests/t/gate-lib.sh
+# shellcheck source=tests/t/servers-lib.sh
+. tests/t/servers-lib.sh
+
+NAME=rebuildgate-pve1
+
+# throttle [SETTINGS]: a rebuild throttles to a fixed rate, so that what is set is known.
+throttle() {
+	cat >"$POLICY" <<-TEXT
+	name = "test";
+	defaults = { settle = "0"; release_interval = "0"; };
+	rules = ( { name = "rebuild"; when = { role = "data"; operation = ["recovery"]; };
+	            verdict = "throttle"; rate = "${1:-20 MB/s}"; without_lever = "hold"; } );
+	TEXT
+}
+
+servers_conf() {
+	conf_write "$(pbs_conf "$1") task_poll = \"2s\";"
+	sed -i 's/name = "backup"; nas = "nas1";/name = "backup"; nas = "nas1"; pbs = "pbs1"; datastore = "store";/' "$CONF"
+}
+
+rule_is() {
+	state_is "$PBS" "state['rules'].get('$NAME', {}).get('$1')" "$2"
+}
+
+no_rule() {
+	state_is "$PBS" "'$NAME' in state['rules']" false
+}
+
+job_runs() {
+	sleep 1000 &
+	JOB=$!
+	STARTED+=("$JOB")
+	W=$(worker "$JOB")
+	ask "$W, \"guests\": [100], \"n_qemu\": 0"
+	ACT=$(get 'a["act"]')
+	T=$(get 'a["ticket"]')
+	api POST /v1/report "{\"ticket\": $T, $W, \"phase\": \"job-start\", \"storage\": \"backup\", \"node\": \"pve1\"}"
+}
+
+job_ends() {
+	api POST /v1/report "{\"ticket\": $T, $W, \"phase\": \"job-end\", \"storage\": \"backup\", \"node\": \"pve1\"}"
+	kill "$JOB" 2>/dev/null
+	wait "$JOB" 2>/dev/null
+}
+
+moved() {
+	query "SELECT count(*) FROM lever_actions WHERE lever = 'traffic-control' AND $1"
+}
+
+moved_least() {
+	[ "$(moved "$1")" -ge "$2" ]
+}
+
+# --- found at the start -----------------------------------------------------------------------------
+pbs_new
+edit "$PBS" "state['rules']['$NAME'] = {'network': ['0.0.0.0/0', '::/0'], 'rate-in': '64 KiB', 'comment': 'rebuildgate on pve1: an earlier gate; until 04:00'}
+state['rules']['lunch'] = {'network': ['10.1.0.0/16'], 'rate-in': '50 MB', 'comment': 'rebuildgate on pve1: not a name of ours'}"
+server_start pbs
+fresh
+throttle
+servers_conf ''
+gate_start
+ok 'a rule that an earlier gate left is removed at the start' wait_for 20 no_rule
+ok 'and recorded as put back' moved_least "put_back AND target = 'pbs1'" 1
+ok 'a rule that is not ours stays' state_is "$PBS" "state['rules']['lunch']['rate-in']" '50 MB'
+ok 'nothing is set while nothing is throttled' test "$(asked "$PBS" '^POST')" = 0
+ok 'what may be done here is known by the list of the configuration' asked_least "$PBS" '^GET /api2/json/config/traffic-control 200' 1
+ok 'the token is in no line of the journal' eval '! grep -q s3cret "$LOG"'
+
+# --- set, read back ---------------------------------------------------------------------------------
+nas_rebuild
+wait_for 15 operation_is recovery
+job_runs
+ok 'a job through the server is throttled' test "$ACT" = throttle
+ok 'our rule is made' wait_for 20 rule_is rate-in '20000000 B'
+ok 'for all connections' rule_is network '["0.0.0.0/0", "::/0"]'
+ok 'it never slows a restore' rule_is rate-out ''
+ok 'its comment says which gate' eval 'edit "$PBS" "state[\"rules\"][\"$NAME\"][\"comment\"]" | grep -q "^rebuildgate on pve1: .*; until [0-9][0-9]:[0-9][0-9]"'
+ok 'its time ends within two hours' python3 - "$PBS/state.json" "$NAME" <<'PY'
+import json, sys, time
+frames = json.load(open(sys.argv[1]))["rules"][sys.argv[2]]["timeframe"]
+days = ["mon", "tue", "wed", "thu", "fri", "sat", "sun"]
+now = time.gmtime()
+minute = now.tm_wday * 1440 + now.tm_hour * 60 + now.tm_min
+ends, inside = [], False
+for frame in frames:
+    day, span = frame.split(" ")
+    a, b = [int(t.split(":")[0]) * 60 + int(t.split(":")[1]) + days.index(day) * 1440 for t in span.split("-")]
+    inside = inside or a <= minute < b
+    ends.append((b - minute) % 10080)
+sys.exit(0 if inside and max(ends) <= 120 and len(frames) <= 2 else 1)
+PY
+ok 'it was recorded before it was made' moved_least "NOT put_back AND after LIKE '%20000000%' AND before = 'none'" 1
+ok 'it is read back, with what passes' wait_for 20 asked_least "$PBS" '^GET /api2/json/admin/traffic-control 200' 2
+ok 'the journal says that it is for all clients of that server' logged 'for all clients of that server'
+
+# --- changed ----------------------------------------------------------------------------------------
+throttle '30 MB/s'
+kill -HUP "$GATE_PID"
+ok 'another rate is set' wait_for 20 rule_is rate-in '30000000 B'
+ok 'with the digest of what was read' eval 'python3 - "$PBS/log" <<PY
+import json, sys
+puts = [json.loads(l) for l in open("$PBS/log") if "\"PUT\"" in l]
+sys.exit(0 if puts and all("digest=" in p["form"] for p in puts) else 1)
+PY'
+
+# --- somebody else ------------------------------------------------------------------------------------
+edit "$PBS" "state['rules'].pop('$NAME') and None"
+ok 'a rule that the server forgot is set again' wait_for 20 rule_is rate-in '30000000 B'
+ok 'and that is told' logged 'was removed by somebody else, it is set again'
+ok 'a more specific rule of another is warned of' wait_for 20 logged "The traffic-control rule 'lunch' on 'pbs1' is more specific than ours"
+ok 'once' test "$(grep -c "rule 'lunch' on 'pbs1' is more" "$LOG")" = 1
+ok 'and shown' wait_for 20 levers_are 'any("lunch" in str(p) for p in [a])' true
+edit "$PBS" "state['rules']['all'] = {'network': ['0.0.0.0/0'], 'rate-in': '25 MB'}"
+ok 'beside a rule for all ours is more specific' wait_for 20 rule_is network '["0.0.0.0/1", "128.0.0.0/1", "::/1", "8000::/1"]'
+ok 'and never lifts its rate' rule_is rate-in '25000000 B'
+edit "$PBS" "state['rules'].pop('all') and None"
+ok 'alone again it is what it was' wait_for 20 rule_is rate-in '30000000 B'
+
+# --- refused, away ----------------------------------------------------------------------------------
+edit "$PBS" "state['tokens']['gate@pbs!rg']['privs']['/'] = []"
+ok 'a privilege that is missing is named' wait_for 30 logged "Lever traffic-control on 'pbs1': .*the token lacks"
+edit "$PBS" "state['tokens']['gate@pbs!rg']['privs']['/'] = ['Sys.Audit', 'Sys.Modify']"
+gate_kill TERM
+ok 'at the end the rule is removed' no_rule
+ok 'and recorded as put back: nothing is moved any more' test "$(query "SELECT put_back FROM lever_actions WHERE lever = 'traffic-control' ORDER BY id DESC LIMIT 1")" = 1
+
+gate_start
+wait_for 15 operation_is recovery
+ok 'after a restart a running job is throttled again' wait_for 30 rule_is rate-in '30000000 B'
+gate_kill KILL
+ok 'a gate that is killed leaves it there' rule_is rate-in '30000000 B'
+edit "$PBS" "state['rules']['$NAME']['rate-in'] = '64 KiB'"
+gate_start
+wait_for 15 operation_is recovery
+ok 'the next one sets it right' wait_for 30 rule_is rate-in '30000000 B'
+
+server_stop "$PBS_PID"
+ok 'a server that vanishes is told once' wait_for 30 logged "The API of 'pbs1' cannot be used"
+ok 'and the gate still answers' answers
+server_start pbs
+ok 'it is used again once it is back' wait_for 90 logged "The API of 'pbs1' answers again"
+job_ends
+ok 'the last job has ended: the rule goes' wait_for 60 no_rule
+ok 'nothing of it is left but what was there before' state_is "$PBS" "sorted(state['rules'])" '["lunch"]'
+
+# --- not allowed ------------------------------------------------------------------------------------
+gate_kill TERM
+servers_conf 'throttle = false;'
+gate_start
+wait_for 15 operation_is recovery
+job_runs
+ok 'a server that may not be throttled is no lever' test "$ACT" = hold
+sleep 3
+ok 'and gets no rule' no_rule
+kill "$JOB"
+
+# --- a certificate, a token ---------------------------------------------------------------------------
+gate_kill TERM
+FINGERPRINT=${FINGERPRINT//[0-9]/9}
+servers_conf ''
+BEFORE=$(asked "$PBS" '.')
+gate_start
+ok 'another certificate than the one that was named is not trusted' wait_for 20 logged "The API of 'pbs1' cannot be used: .*certificate"
+ok 'and is sent nothing' test "$(asked "$PBS" '.')" = "$BEFORE"
+gate_kill TERM
+FINGERPRINT=$(openssl x509 -in "$SCRATCH/server.crt" -noout -fingerprint -sha256 | sed 's/.*=//')
+servers_conf ''
+chmod 644 "$SCRATCH/pbs.token"
+gate_start
+ok 'a token that others can read is not used' wait_for 20 logged "The API of 'pbs1' cannot be used: .*pbs.token"
+gate_kill TERM
+chmod 600 "$SCRATCH/pbs.token"
+token "$SCRATCH/pbs.token" "$PBS_TOKEN:wrong"
+: >"$LOG"
+gate_start
+ok 'a token that is refused is told' wait_for 20 logged 'refuses the token'
+ok 'and not tried again and again' test "$(asked "$PBS" ' 401$')" -le 3
+done_testing
