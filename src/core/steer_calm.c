@@ -6,9 +6,11 @@
 
 #include "md/rate.h"
 
-#define HURT_PPM 700000   /* below it a rebuild has been disturbed: how it comes back is learned */
+#define HURT_PPM 700000 /* below it a rebuild has been disturbed: how it comes back is learned */
+#define ABOVE_PPM 1100000
 #define GROWN_PPM 1040000 /* a pace that grows by less than this has stopped growing */
 #define FLAT_MS (25 * MS_SECOND)
+#define SLOW_MS (30 * MS_SECOND)
 #define SLOPE_NUM 3 /* of the pace over the whole way: the steepest that disks get slower */
 #define SLOPE_DEN 2
 #define FOLD_MS (20 * MS_SECOND) /* so much calm counts as much as all that was known before */
@@ -18,10 +20,11 @@ struct opt calm_pace(const struct steer *s, const struct array_facts *array)
 {
 	int64_t ratio, slack;
 
-	if (!s->ref.known || !s->ref_base.known || !array->baseline.known)
+	/* Of a rebuild that is slow to come back a baseline has learned too little. */
+	if (!s->ref.known || !s->ref_base.known || !array->baseline.known ||
+		s->comeback_ms > SLOW_MS)
 		return s->ref;
-	/* Disks slow down by position, and no faster than that: what a baseline says beyond it was
-	 * learned while the rebuild had not come back. */
+	/* Disks slow down by position, and no faster than this. */
 	slack = array->progress_ppm.v - s->ref_at_ppm;
 	slack = (slack < 0 ? -slack : slack) * SLOPE_NUM / SLOPE_DEN;
 	ratio = rate_muldiv(array->baseline.v, PPM, s->ref_base.v);
@@ -64,7 +67,7 @@ static void fold(struct step *st)
 	/* `kept` of this sum is bytes/s x ms. */
 	part = s->calm.ms < FOLD_MS ? s->calm.ms : FOLD_MS;
 	s->calm = (struct steer_sum){0};
-	if (!was.known || mean.v > was.v + was.v / 10)
+	if (!was.known || mean.v > rate_muldiv(was.v, ABOVE_PPM, PPM))
 		calm_set(st, mean.v);
 	else
 		calm_set(st, was.v + (mean.v - was.v) * part / (2 * FOLD_MS));
@@ -105,6 +108,12 @@ static void come_back(struct step *st)
 		s->comeback_ms += (took - s->comeback_ms) / 4;
 }
 
+bool calm_above(const struct steer *s)
+{
+	return s->share.known && s->share_before.known &&
+		s->share.v + s->share_before.v > 2 * ABOVE_PPM;
+}
+
 static int64_t flat_mean(const struct steer *s, int at)
 {
 	return s->flat[at].kept / s->flat[at].ms;
@@ -123,7 +132,7 @@ static void flat_seen(struct step *st, int64_t mean)
 		s->credit = 0; /* was counted by what it no longer does */
 		s->hurt = false;
 		calm_set(st, mean);
-	} else if (!was.known || !s->ref.known || mean > was.v + was.v / 10) {
+	} else if (!was.known || !s->ref.known || mean > rate_muldiv(was.v, ABOVE_PPM, PPM)) {
 		calm_set(st, mean);
 	}
 }
@@ -176,7 +185,8 @@ void calm_read(struct step *st, int64_t from_ms)
 	}
 	come_back(st);
 	flat_read(st, rate, ms);
-	if (!s->back || from_ms < s->calm_ms + 2 * s->back_ms)
+	/* More than it is taken for is believed at once. */
+	if (!s->back || (from_ms < s->calm_ms + 2 * s->back_ms && !calm_above(s)))
 		return;
 	s->calm.ms += ms;
 	s->calm.kept += rate * ms;

@@ -82,7 +82,7 @@ static bool try_steady(const struct step *st)
 	int need = s->comeback_ms > st->over / SLOW_PART ? 1 : FIRST_PERIODS;
 	struct opt share = sum_share(&s->slices), pace = sum_pace(&s->slices);
 
-	if (s->trial || s->no_grip || !pace.known || pace.v <= STEER_LOW / 8)
+	if (s->trial || s->no_grip || !pace.known || pace.v <= STEER_LEAST / 2)
 		return false;
 	if (share.v > PPM - PPM / 50)
 		return false; /* costs nothing: no limit can be better */

@@ -15,9 +15,10 @@
 #include "core/steer.h"
 
 #define PPM INT64_C(1000000)
-#define STEER_QUIET INT64_C(262144)         /* bytes/s: a resting NAS writes that much by itself */
-#define STEER_LOW INT64_C(524288)           /* bytes/s: a breath; a rest where there is none */
-#define STEER_BACK_PPM 900000               /* of the undisturbed pace: it has come back */
+#define STEER_QUIET INT64_C(262144) /* bytes/s: a resting NAS writes that much by itself */
+#define STEER_LOW INT64_C(524288)   /* bytes/s: a breath */
+#define STEER_LEAST INT64_C(131072) /* bytes/s: the lowest limit; a rest where there is none */
+#define STEER_BACK_PPM 900000       /* of the undisturbed pace: it has come back */
 #define STEER_DRAIN_MAX_MS (90 * MS_SECOND) /* what is written longer after a close is no cache */
 #define STEER_SIGHT_MS MS_MINUTE            /* without a pace for so long: blind */
 #define STEER_COMEBACK_MAX_MS (15 * MS_MINUTE)
@@ -56,6 +57,8 @@ void calm_read(struct step *st, int64_t from_ms);
 /* Clients write (again). */
 void calm_end(struct step *st);
 void calm_forget(struct steer *s);
+/* It does more than it is taken for, by the last two readings. */
+bool calm_above(const struct steer *s);
 
 /* --- steer_rest.c --- */
 void rest_begin(struct step *st, enum steer_phase phase);

@@ -36,7 +36,7 @@ static void order_rest(struct step *st)
 	if (steer_can_rest(st))
 		steer_order(st, STEER_REST, 0);
 	else
-		steer_order(st, STEER_LIMIT, rate > STEER_LOW ? rate : STEER_LOW);
+		steer_order(st, STEER_LIMIT, rate > STEER_LEAST ? rate : STEER_LEAST);
 }
 
 /* Keeps the path as a rest needs it. */
@@ -102,19 +102,19 @@ void rest_keep(struct step *st)
 		st->ret->reason = STEER_DRAINING;
 }
 
-/* Enough was seen to begin with. */
-static bool measured(struct step *st, int64_t lasted)
+/* Enough was seen to go on. */
+static bool measured(const struct step *st, int64_t lasted)
 {
-	struct steer *s = st->s;
+	const struct steer *s = st->s;
 
 	if (lasted < 4 * st->delay)
 		return false;
 	if (s->flat_found || (s->ref.known && s->back && !s->thorough))
 		return true;
-	if (lasted < MEASURE_MAX_MS && s->calm_ms)
-		return false;
-	/* Never calm: somebody else writes, or the lever does not hold. */
-	return st->in->array->rate.known;
+	/* It never gets calm: what is known will do. */
+	if (!s->calm_ms && s->ref.known)
+		return true;
+	return lasted >= MEASURE_MAX_MS && !s->no_grip;
 }
 
 static void rest_done(struct step *st)

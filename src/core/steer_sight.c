@@ -4,7 +4,7 @@
 
 #include "md/rate.h"
 
-#define SHARE_MAX 1500000 /* ppm: a counter that jumps earns no more than this */
+#define SHARE_MAX 1250000 /* ppm: a counter that jumps earns no more than this */
 #define GRIP_LEAST_MS (10 * MS_SECOND)
 #define GRIP_SLACK INT64_C(524288)   /* bytes/s */
 #define WAKE_MOST_MS (5 * MS_SECOND) /* of a breath */
@@ -73,7 +73,7 @@ static int64_t quiet_level(const struct step *st)
 	int64_t level = STEER_QUIET + st->s->foreign + st->s->foreign / 4;
 
 	if (st->s->rest_ms)
-		level += steer_can_rest(st) ? 2 * st->in->range.least_rate : 2 * STEER_LOW;
+		level += steer_can_rest(st) ? 2 * st->in->range.least_rate : 2 * STEER_LEAST;
 	return level;
 }
 
@@ -234,7 +234,8 @@ static void read_share(struct step *st, int64_t from_ms, struct opt undisturbed)
 	s->share_before = s->share;
 	s->share = OPT(share);
 	/* It was back, nobody has written since, and it fell. */
-	not_ours = quiet && !s->disturbed && s->calm_ms && s->back && share < st->protect;
+	not_ours = quiet && !s->disturbed && s->calm_ms && s->back && s->share_before.known &&
+		share + s->share_before.v < 2 * st->protect;
 	if (not_ours)
 		s->not_ours_ms = st->in->read_at_ms;
 	account(st, from_ms, share, not_ours);

@@ -8,8 +8,10 @@
 #define SWING_MOST 60
 #define SLICE_LEAST_MS (2 * MS_SECOND)
 #define REST_LEAST_MS (4 * MS_SECOND)
+#define REST_ABOVE_MS (10 * MS_SECOND)
 #define LOOK_MS                                                                                    \
 	(6 * MS_SECOND) /* a slice of which nothing is known yet waits so long for a reading */
+#define REMEASURE_OVERS 24
 #define REST_MOST_MS (20 * MS_MINUTE)
 
 static int64_t slice_least(const struct step *st)
@@ -89,6 +91,13 @@ static bool slice_seen(const struct step *st)
 	return st->now - s->force_ms >= LOOK_MS + st->delay;
 }
 
+/* A path that stays open tells nothing of what the rebuild would do without: looked at anew now and
+ * then. */
+static int64_t slice_most(const struct step *st)
+{
+	return st->over * REMEASURE_OVERS;
+}
+
 void slice_step(struct step *st)
 {
 	struct steer *s = st->s;
@@ -103,6 +112,11 @@ void slice_step(struct step *st)
 	if (st->now - s->force_ms > st->over / 4 &&
 		s->credit >= s->open_credit - slice_swing(st) / 4)
 		st->ret->reason = STEER_KEEPING;
+	if (st->now - s->phase_ms > slice_most(st)) {
+		rest_begin(st, STEER_PHASE_REST);
+		st->ret->reason = STEER_MEASURING;
+		return;
+	}
 	if (!slice_seen(st)) {
 		steer_again(st, s->force_ms + LOOK_MS + st->delay);
 		return;
@@ -140,6 +154,9 @@ void slice_rest_step(struct step *st)
 	lasted = rest_lasted(st);
 	if (least < 2 * s->comeback_ms && s->comeback_ms < st->over / 8)
 		least = 2 * s->comeback_ms;
+	/* It does more than it is taken for: how much? */
+	if (least < REST_ABOVE_MS && calm_above(s))
+		least = REST_ABOVE_MS;
 	left = -credit_now(st);
 	if (lasted >= least && (left <= 0 || lasted > REST_MOST_MS)) {
 		if (left > 0)

@@ -17,7 +17,7 @@
 
 static int64_t limit_least(const struct step *st)
 {
-	return st->in->range.least_rate > STEER_LOW / 8 ? st->in->range.least_rate : STEER_LOW / 8;
+	return st->in->range.least_rate > STEER_LEAST ? st->in->range.least_rate : STEER_LEAST;
 }
 
 static void order_limit(struct step *st)
