@@ -57,18 +57,24 @@ static void add_array(char line[WORDS_MAX], const struct answer *answer)
 	add(line, ")");
 }
 
-/* The first reason, the array with its percentage where the reason does not name it, and what the
- * rule has to say (its note). */
+/* The first reason, the array with its percentage where the reason does not name it, what the rule
+ * has to say (its note), that a throttle would take too long, and the age of the last good backup
+ * (which stands beside holds). */
 static void add_why(char line[WORDS_MAX], const struct answer *answer)
 {
+	static const enum reason_code more[] = {REASON_NOTE, REASON_TOO_SLOW, REASON_AGE};
 	const char *first = answer->n_reasons ? answer->reasons[0].text : "";
-	const char *note = reason_text(answer, REASON_NOTE);
+	size_t i;
 
 	add(line, "%s", *first ? first : "no reason given");
 	if (answer->facts && *answer->array && !strstr(first, answer->array))
 		add_array(line, answer);
-	if (*note && note != first)
-		add(line, "; %s", note);
+	for (i = 0; i < sizeof(more) / sizeof(more[0]); i++) {
+		const char *text = reason_text(answer, more[i]);
+
+		if (*text && text != first)
+			add(line, "; %s", text);
+	}
 }
 
 static const char *then_text(enum verdict then, enum verdict act)

@@ -82,7 +82,7 @@ mutant core/ticket_list.c 'ret->ahead += before' 'ret->ahead += !before'
 mutant core/ticket_list.c 'ticket->request.client == CLIENT_VZDUMP &&' ''
 # What is not known.
 mutant core/decide.c 'if (facts->sensor == SENSOR_OK)' 'if (facts->read_at_ms.known)'
-mutant core/decide.c 'found.verdict == VERDICT_HOLD && !found' 'found.verdict == VERDICT_DENY && !found'
+mutant core/decide.c 'return found->verdict == VERDICT_HOLD ||' 'return found->verdict == VERDICT_DENY ||'
 mutant core/decide.c 'd->policy->observe ||' ''
 mutant core/rules.c 'return a->verdict > b->verdict' 'return a->verdict < b->verdict'
 mutant core/match.c 'return eval_list(m, cond, depth, MATCH_NO, MATCH_YES);' 'return eval_list(m, cond, depth, MATCH_YES, MATCH_NO);'

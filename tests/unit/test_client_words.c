@@ -55,6 +55,40 @@ static void the_first_line_of_a_hold_says_all_that_a_person_needs(void **state)
 	}
 }
 
+static void how_old_the_last_backup_is_stands_beside_a_hold(void **state)
+{
+	struct answer answer = held();
+	char line[WORDS_MAX];
+
+	(void)state;
+	strcpy(answer.reasons[1].code, reason_word(REASON_AGE));
+	strcpy(answer.reasons[1].text, "the guest's last good backup is 1d old");
+	answer.n_reasons = 2;
+	words_hold(&answer, SAY_STILL, 0, &now, line);
+	assert_non_null(strstr(line, "; the guest's last good backup is 1d old; expected"));
+}
+
+static void a_throttle_says_that_it_was_relaxed(void **state)
+{
+	struct session session = {.answer = held()};
+	struct session_step step = {
+		.next = SESSION_END, .end = SESSION_END_GO, .verdict = VERDICT_THROTTLE};
+	char line[WORDS_MAX];
+
+	(void)state;
+	strcpy(session.answer.reasons[1].code, reason_word(REASON_TOO_SLOW));
+	strcpy(session.answer.reasons[1].text, "it would take 30h");
+	session.answer.n_reasons = 2;
+	words_end(&session, &step, line);
+	assert_non_null(strstr(line, "go, throttled: the rebuild must"));
+	assert_non_null(strstr(line, "; it would take 30h"));
+	/* Where it is the first one it is not said twice. */
+	session.answer.reasons[0] = session.answer.reasons[1];
+	session.answer.n_reasons = 1;
+	words_end(&session, &step, line);
+	assert_null(strstr(strstr(line, "it would take 30h") + 1, "it would take 30h"));
+}
+
 static void an_array_that_the_reason_names_is_not_named_twice(void **state)
 {
 	struct answer answer = held();
@@ -227,6 +261,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_first_line_of_a_hold_says_all_that_a_person_needs),
+		cmocka_unit_test(how_old_the_last_backup_is_stands_beside_a_hold),
+		cmocka_unit_test(a_throttle_says_that_it_was_relaxed),
 		cmocka_unit_test(an_array_that_the_reason_names_is_not_named_twice),
 		cmocka_unit_test(later_lines_say_how_long_it_has_been),
 		cmocka_unit_test(no_name_can_break_a_line),
