@@ -12,6 +12,7 @@
 #include "gate/put_back.h"
 #include "gate/run.h"
 #include "gate/watch.h"
+#include "nas/order.h"
 #include "nas/probe.h"
 
 enum { EXIT_GOOD = 0, EXIT_BAD = 1, EXIT_USAGE = 2 };
@@ -19,6 +20,7 @@ enum { EXIT_GOOD = 0, EXIT_BAD = 1, EXIT_USAGE = 2 };
 static const char usage[] =
 	"Usage: rebuildgated [--config FILE] [--check | --put-back] [--debug]\n"
 	"       rebuildgated --probe NAME [NAME=VALUE...]\n"
+	"       rebuildgated --order NAME [NAME=VALUE...]\n"
 	"       rebuildgated --version | --help\n"
 	"\n"
 	"Holds backups while the arrays that they would write to are rebuilding.\n"
@@ -31,12 +33,14 @@ static const char usage[] =
 	"  --debug        say more in the journal\n"
 	"  --probe NAME   look at one NAS, once for each byte 'L' on standard input; the gate\n"
 	"                 starts this itself\n"
+	"  --order NAME   give one NAS the orders of standard input, one for each line (its\n"
+	"                 levers = { ... } must be set); the gate starts this itself\n"
 	"\n"
 	"Runs in the foreground. SIGHUP loads the configuration anew, SIGTERM ends it.\n"
 	"Exit: 0 good, 1 it could not run, 2 wrong usage or a bad file.\n";
 
 struct options {
-	const char *config, *probe;
+	const char *config, *probe, *order;
 	bool check, put_back;
 };
 
@@ -71,58 +75,52 @@ static int check(const struct options *options)
 	return EXIT_GOOD;
 }
 
-/* By the configuration file: for a person who looks by hand. */
-static bool target_by_file(const struct options *options, struct nas_target *ret)
+/* What a child's command line says of its NAS; without that what the configuration file says, for a
+ * person who tries by hand. */
+static bool target_find(
+	const struct options *options, const char *name, char *const *args, struct nas_target *ret)
 {
 	struct conf_errors errors = {0};
 	struct settings *settings = NULL;
 	const struct nas_settings *nas;
+	bool found = false;
+	struct err err;
 
+	if (*args) {
+		if (watch_target(name, args, ret, &err))
+			return true;
+		fprintf(stderr, "rebuildgated: %s\n", err.text);
+		return false;
+	}
 	if (!settings_load(options->config, &settings, &errors))
 		return report_errors(&errors);
-	nas = settings_nas(settings, options->probe);
-	if (nas)
+	nas = settings_nas(settings, name);
+	found = nas && (!options->order || nas->levers.set);
+	if (found && options->order)
+		nas_target_levers(nas, settings->look_deadline_ms, ret);
+	else if (found)
 		nas_target_from(nas, settings->look_deadline_ms, ret);
 	else
-		fprintf(stderr, "rebuildgated: %s names no NAS '%s'\n", options->config,
-			options->probe);
+		fprintf(stderr, "rebuildgated: %s %s NAS '%s'\n", options->config,
+			nas ? "sets no levers = { ... } for" : "names no", name);
 	settings_free(settings);
-	return nas != NULL;
+	return found;
 }
 
 static int probe(const struct options *options, char *const *args)
 {
 	struct nas_target target;
-	struct err err;
 
-	if (!*args) {
-		if (!target_by_file(options, &target))
-			return EXIT_USAGE;
-	} else if (!watch_target(options->probe, args, &target, &err)) {
-		fprintf(stderr, "rebuildgated: %s\n", err.text);
-		return EXIT_USAGE;
-	}
-	return probe_main(&target, 0, 1);
+	return target_find(options, options->probe, args, &target) ? probe_main(&target, 0, 1)
+								   : EXIT_USAGE;
 }
 
-/* Settings are enough: a policy that is broken by now is no reason to leave a lever moved. */
-static int put_all_back(const struct options *options)
+static int order(const struct options *options, char *const *args)
 {
-	struct conf_errors errors = {0};
-	struct settings *settings = NULL;
-	struct err err = {0};
-	bool ok;
+	struct nas_target target;
 
-	umask(077);
-	if (!settings_load(options->config, &settings, &errors)) {
-		report_errors(&errors);
-		return EXIT_USAGE;
-	}
-	ok = put_back(options->config, settings, &err);
-	if (!ok)
-		log_err("%s", err.text);
-	settings_free(settings);
-	return ok ? EXIT_GOOD : EXIT_BAD;
+	return target_find(options, options->order, args, &target) ? order_main(&target, 0, 1)
+								   : EXIT_USAGE;
 }
 
 static int serve(const struct options *options)
@@ -151,6 +149,7 @@ static const struct option long_options[] = {
 	{"put-back", no_argument, NULL, 'b'},
 	{"debug", no_argument, NULL, 'd'},
 	{"probe", required_argument, NULL, 'p'},
+	{"order", required_argument, NULL, 'o'},
 	{"version", no_argument, NULL, 'V'},
 	{"help", no_argument, NULL, 'h'},
 	{NULL, 0, NULL, 0},
@@ -178,6 +177,9 @@ int main(int argc, char **argv)
 		case 'p':
 			options.probe = optarg;
 			break;
+		case 'o':
+			options.order = optarg;
+			break;
 		case 'V':
 			puts("rebuildgated " RG_VERSION);
 			return EXIT_GOOD;
@@ -189,6 +191,8 @@ int main(int argc, char **argv)
 			return EXIT_USAGE;
 		}
 	}
+	if (options.order)
+		return order(&options, argv + optind);
 	if (options.probe)
 		return probe(&options, argv + optind);
 	if (optind < argc) {

@@ -17,9 +17,12 @@
  *   "pause ARRAY SPAN"               a check or repair is interrupted (refused for anything else),
  *                                    resumed by the NAS itself after SPAN s
  *   "resume ARRAY"                   it goes on from where it was
- * Each answers "ok KEY=VALUE ..." with what stands there after it: level, disks, memory_kib,
- * speed_min (KiB/s, with "local" or "system"), speed_min_kind, stripe_cache, operation, paused_at
- * (sectors), undo_s; or "error SENTENCE".
+ *   "moved"                          which arrays are other than they were before us
+ * Each answers "ok KEY=VALUE ..." with what stands there after it: array, level, disks, memory_kib,
+ * speed_min (KiB/s), speed_min_kind ("local" or "system"), stripe_cache, operation, paused_at
+ * (sectors), undo_s, for "moved" only moved (names with commas, or "-"); or "error SENTENCE". Where
+ * the NAS was not reached, or did not say either, the child answers "failed SENSOR SENTENCE",
+ * SENSOR a word of enum nas_sensor.
  */
 #ifndef RG_NAS_ORDER_H
 #define RG_NAS_ORDER_H
@@ -31,7 +34,9 @@
 
 #define ORDER_LINE_MAX 512
 
-/* The child's life, until `in_fd` ends; as probe_main(). */
+#define ORDER_DEADLINE_MS INT64_C(15000) /* a check that is interrupted takes its time to stop */
+
+/* The child's life, until `in_fd` ends; as probe_main(). The target is of nas_target_levers(). */
 int order_main(const struct nas_target *target, int in_fd, int out_fd);
 
 struct order_state {
@@ -54,10 +59,24 @@ bool order_floor(const char *array, struct opt kib_s, struct opt pages, int64_t 
 bool order_free(const char *array, char ret[ORDER_LINE_MAX], struct err *err);
 bool order_pause(const char *array, int64_t span_s, char ret[ORDER_LINE_MAX], struct err *err);
 bool order_resume(const char *array, char ret[ORDER_LINE_MAX], struct err *err);
+bool order_moved(char ret[ORDER_LINE_MAX], struct err *err);
 
-/* An answer line. ERR_DENIED with the NAS's sentence for "error ..."; ERR_PROTOCOL for another
- * text. Pure. */
+/* Whether an array may be called so in an order: "md" and digits, or "md_" and letters, digits, '_'
+ * and '-'. Pure. */
+bool order_array(const char *name);
+
+/* An answer line, with or without its end. ERR_DENIED with the NAS's sentence for "error ...",
+ * ERR_GONE with the child's for "failed ..."; ERR_PROTOCOL for another text. Pure. */
 bool order_answer(const char *line, struct order_state *ret, struct err *err);
+
+/* The answer to "moved"; fails as order_answer(), also for a name that is no array's. Pure. */
+bool order_moved_answer(
+	const char *line, size_t max, char (*ret)[MD_NAME_MAX], size_t *ret_n, struct err *err);
+
+/* Whether the answer is "failed" in a way that asking again soon makes worse; see nas/probe.h.
+ * Pure.
+ */
+bool order_needs_patience(const char *line);
 
 /* The greatest stripe_cache_size that takes no more than `share_ppm` of the NAS's memory: pages x 4
  * KiB x disks (drivers/md/raid5.c). 0 where even the shipped 256 would not fit. Pure. */

@@ -42,4 +42,7 @@ struct nas_target {
 /* Fills *ret from the configuration of one NAS; `deadline_ms` is for one whole look. */
 void nas_target_from(const struct nas_settings *nas, int64_t deadline_ms, struct nas_target *ret);
 
+/* The same for its levers (nas/order.h): with their user and key, and time enough for an order. */
+void nas_target_levers(const struct nas_settings *nas, int64_t deadline_ms, struct nas_target *ret);
+
 #endif
