@@ -162,7 +162,7 @@ bool check_network(const char *text, struct err *err)
 	uint64_t bits = 0;
 	bool good = false;
 
-	if (text[len] && len < sizeof(host)) {
+	if (len < sizeof(host) && text[len]) {
 		memcpy(host, text, len);
 		if (inet_pton(AF_INET, host, address) == 1)
 			good = u64_parse(text + len + 1, 0, 32, &bits, NULL);

@@ -40,7 +40,8 @@ static const struct schema_key hook_keys[] = {
 		.type = SCHEMA_BOOL,
 		.offset = HOOK(keeper),
 		.shipped = "true",
-		.help = "a keeper beside each VM's backup, through which the gate slows its block jobs"},
+		.help = "a keeper beside each VM's backup, through which the gate slows its block "
+			"jobs"},
 	{.name = "hooks_dir",
 		.type = SCHEMA_PATH,
 		.offset = HOOK(hooks_dir),
