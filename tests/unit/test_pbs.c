@@ -385,8 +385,7 @@ static void groups_and_namespaces_are_read(void **state)
 	static const char *const bad[] = {"{\"data\":[{\"backup-type\":\"vm\"}]}",
 		"{\"data\":[null]}",
 		"{\"data\":[{\"backup-type\":\"vm\",\"backup-id\":\"1\",\"last-backup\":-1}]}",
-		"{\"data\":[{\"backup-type\":\"machine-x\",\"backup-id\":\"1\",\"last-backup\":1}]"
-		"}",
+		"{\"data\":[{\"backup-type\":\"long-type\",\"backup-id\":\"\",\"last-backup\":1}]}",
 		"{\"data\":[{\"ns\":null}]}", "{\"data\":7}"};
 	struct err err = {0};
 	size_t i;
