@@ -123,6 +123,26 @@ static int order(const struct options *options, char *const *args)
 								   : EXIT_USAGE;
 }
 
+/* Settings are enough: a policy that is broken by now is no reason to leave a lever moved. */
+static int put_all_back(const struct options *options)
+{
+	struct conf_errors errors = {0};
+	struct settings *settings = NULL;
+	struct err err = {0};
+	bool ok;
+
+	umask(077);
+	if (!settings_load(options->config, &settings, &errors)) {
+		report_errors(&errors);
+		return EXIT_USAGE;
+	}
+	ok = put_back(options->config, settings, &err);
+	if (!ok)
+		log_err("%s", err.text);
+	settings_free(settings);
+	return ok ? EXIT_GOOD : EXIT_BAD;
+}
+
 static int serve(const struct options *options)
 {
 	static struct gate gate;
