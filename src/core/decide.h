@@ -9,8 +9,11 @@
  *
  *   1  the gate is switched off                 5  the rules, for each array
  *   2  an override covers the request           6  no rule matched
- *   3  the storage is mapped to no array        7  time and queue (a hold's end; settle, slots,
- * spacing) 4  the facts are stale or unknown           8  observe only
+ *   3  the storage is mapped to no array        7  time and queue
+ *   4  the facts are stale or unknown           8  observe only
+ *
+ * Step 7: a hold's end (max_hold, rpo, the next start), restores, settle, slots, spacing; and a
+ * throttle that would not be done in time.
  */
 #ifndef RG_CORE_DECIDE_H
 #define RG_CORE_DECIDE_H
