@@ -309,8 +309,8 @@ static struct pve_log_facts after_lines(const char *const *lines, size_t n)
 
 static void a_backup_s_log_tells_storage_and_guest(void **state)
 {
-	static const char *const lines[] = {"INFO: starting new backup job: vzdump 100 --notes "
-					    "'{{a}} --storage b' --storage nas-1",
+	static const char *const lines[] = {
+		"INFO: starting new backup job: vzdump 1 --notes 'a --storage b' --storage nas-1",
 		"INFO: Starting Backup of VM 100 (qemu)",
 		"INFO: Backup started at 2026-11-30 21:00:00",
 		"INFO:  50% (1.0 GiB of 2.0 GiB) in 10s",
