@@ -7,8 +7,7 @@
 
 #define PROTECT_MAX 970000 /* ppm: above it no backup would ever move */
 #define OVER_MIN_MS (10 * MS_SECOND)
-#define APPLY_MAX_MS                                                                               \
-	(30 * MS_SECOND) /* a lever that has not answered for so long is not waited for */
+#define APPLY_MAX_MS (30 * MS_SECOND) /* no lever is waited for any longer */
 #define BLIND_GRACE_MS (30 * MS_SECOND)
 #define OPEN_STEP_MS (10 * MS_SECOND)
 #define OPEN_STEPS 3
@@ -100,7 +99,8 @@ static void step_free(struct step *st, enum steer_reason reason)
 {
 	steer_order(st, STEER_FREE, 0);
 	steer_enter(st, STEER_PHASE_NEW);
-	st->s->read_ms = st->s->sight_ms = st->s->blind_ms = 0;
+	st->s->read_ms = st->s->sight_ms = st->s->blind_ms = st->s->over_since_ms = 0;
+	st->s->no_grip = false;
 	st->ret->reason = reason;
 }
 
@@ -161,10 +161,10 @@ static void step_blind(struct step *st)
 
 /* --- the work --- */
 
+/* (Again) there is something to protect. */
 static void steer_begin(struct step *st)
 {
 	struct steer *s = st->s;
-	bool knows = calm_pace(s, st->in->array).known;
 
 	s->credit = 0;
 	s->trial = false;
@@ -174,11 +174,13 @@ static void steer_begin(struct step *st)
 		if (s->trusted)
 			calm_set(st, st->in->array->baseline.v);
 		rest_begin(st, STEER_PHASE_MEASURE);
-	} else if (knows && s->way == STEER_STEADY && s->limit > 0) {
+	} else if (s->way == STEER_STEADY) {
 		steady_begin(st, s->limit);
+		return;
 	} else {
 		rest_begin(st, STEER_PHASE_MEASURE);
 	}
+	rest_step(st);
 }
 
 static void step_phase(struct step *st)
@@ -202,7 +204,6 @@ static void step_phase(struct step *st)
 	case STEER_PHASE_STANDS:
 	case STEER_PHASE_FIXED:
 		steer_begin(st);
-		rest_step(st);
 		break;
 	}
 }
@@ -212,6 +213,8 @@ static void step_run(struct step *st)
 	struct steer *s = st->s;
 
 	if (st->in->rule.rate.known) {
+		if (!s->ref.known && st->in->array->baseline.known)
+			calm_set(st, st->in->array->baseline.v);
 		steer_enter(st, STEER_PHASE_FIXED);
 		steer_order(st, STEER_LIMIT, st->in->rule.rate.v);
 		st->ret->reason = STEER_FIXED;
@@ -267,7 +270,7 @@ static void step_sighted(struct step *st)
 	const struct array_facts *array = st->in->array;
 	int runs = running(array);
 
-	if (s->operation != (int)array->operation) {
+	if (runs > 0 && s->operation != (int)array->operation) {
 		calm_forget(s);
 		s->operation = (int)array->operation;
 		if (s->phase != STEER_PHASE_OPENING)

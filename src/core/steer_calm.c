@@ -30,7 +30,7 @@ struct opt calm_pace(const struct steer *s, const struct array_facts *array)
 	ratio = rate_muldiv(array->baseline.v, PPM, s->ref_base.v);
 	ratio = ratio > PPM + slack ? PPM + slack : ratio;
 	ratio = ratio < PPM - slack ? PPM - slack : ratio;
-	return OPT(rate_muldiv(s->ref.v, ratio, PPM));
+	return OPT(rate_muldiv(s->ref.v, ratio, PPM) + 1); /* never 0 */
 }
 
 void calm_forget(struct steer *s)

@@ -65,8 +65,10 @@ void rest_begin(struct step *st, enum steer_phase phase);
 void rest_step(struct step *st);
 /* What all rests do in each step. */
 void rest_keep(struct step *st);
-/* So long the rest has lasted since caches were drained; -1 while they are not. */
+/* So long the rest has lasted since caches were drained; below 0 while they are not. */
 int64_t rest_lasted(const struct step *st);
+/* The present piece has lasted as long as the levers need. */
+bool rest_may_end(const struct step *st);
 
 /* --- steer_slices.c --- */
 void slice_begin(struct step *st);

@@ -4,6 +4,7 @@
 #include "core/steer_impl.h"
 
 #define BREATH_LEAST_MS (2 * MS_SECOND)
+#define DRAIN_SAID_MS (2 * MS_SECOND)
 #define MEASURE_MAX_MS (10 * MS_MINUTE) /* a pace that grows for longer is taken as it is */
 
 /* How long a breath lasts. */
@@ -84,7 +85,14 @@ int64_t rest_lasted(const struct step *st)
 		since += STEER_DRAIN_MAX_MS;
 	else if (s->calm_ms > since)
 		since = s->calm_ms;
-	return st->now >= since ? st->now - since : -1;
+	return st->now - since;
+}
+
+bool rest_may_end(const struct step *st)
+{
+	const struct steer *s = st->s;
+
+	return s->breath || (s->force_ms && st->now - s->force_ms >= 4 * st->delay);
 }
 
 /* Rests have in common: their path, and when they came into force. */
@@ -97,8 +105,7 @@ void rest_keep(struct step *st)
 		s->rest_ms = s->force_ms;
 	if (s->no_grip)
 		st->ret->reason = STEER_NO_GRIP;
-	else if (rest_lasted(st) < 0 && s->rest_ms &&
-		st->now - s->rest_ms > st->delay + 2 * MS_SECOND)
+	else if (s->rest_ms && !s->calm_ms && st->now - s->rest_ms > st->delay + DRAIN_SAID_MS)
 		st->ret->reason = STEER_DRAINING;
 }
 
@@ -107,14 +114,14 @@ static bool measured(const struct step *st, int64_t lasted)
 {
 	const struct steer *s = st->s;
 
-	if (lasted < 4 * st->delay)
+	if (lasted < 4 * st->delay || !rest_may_end(st))
 		return false;
 	if (s->flat_found || (s->ref.known && s->back && !s->thorough))
 		return true;
 	/* It never gets calm: what is known will do. */
 	if (!s->calm_ms && s->ref.known)
 		return true;
-	return lasted >= MEASURE_MAX_MS && !s->no_grip;
+	return st->now - s->phase_ms >= MEASURE_MAX_MS && !s->no_grip;
 }
 
 static void rest_done(struct step *st)
@@ -125,9 +132,8 @@ static void rest_done(struct step *st)
 		steady_probed(st, s->back && !s->thorough);
 		return;
 	}
-	if (!calm_pace(s, st->in->array).known) {
+	if (!s->ref.known)
 		calm_set(st, st->in->array->rate.v);
-	}
 	s->credit = 0;
 	if (steer_can_rest(st))
 		slice_begin(st);

@@ -35,7 +35,7 @@ struct steer_sum sight_window(const struct steer *s)
 	int64_t newest;
 	int i;
 
-	if (s->bin_ms <= 0)
+	if (!s->read_ms)
 		return sum;
 	newest = s->read_ms / s->bin_ms;
 	for (i = 0; i < STEER_BINS; i++) {
@@ -116,6 +116,12 @@ static void grip_lost(struct step *st, int64_t write)
 	s->no_grip = true;
 }
 
+/* Whether the path as it is has acted for the whole window. */
+static bool acted(const struct step *st, int64_t from_ms)
+{
+	return st->s->force_ms && from_ms >= st->s->force_ms + st->delay;
+}
+
 /* A path that is closed or limited, and more is written all the same. */
 static void read_grip(struct step *st, int64_t from_ms)
 {
@@ -124,10 +130,11 @@ static void read_grip(struct step *st, int64_t from_ms)
 	int64_t patience = st->in->moved.known ? 3 * st->delay : STEER_DRAIN_MAX_MS;
 	struct opt flow = moved(st);
 
-	if (s->path != STEER_LIMIT && s->path != STEER_REST)
+	if (s->path != STEER_LIMIT && s->path != STEER_REST) {
 		s->over_since_ms = 0;
-	if (!flow.known || !s->force_ms || from_ms < s->force_ms + st->delay ||
-		(s->path != STEER_LIMIT && s->path != STEER_REST))
+		return;
+	}
+	if (!flow.known || !acted(st, from_ms))
 		return;
 	if (flow.v <= limit + limit / 3 + GRIP_SLACK) {
 		s->over_since_ms = 0;
@@ -143,21 +150,19 @@ static void read_grip(struct step *st, int64_t from_ms)
 }
 
 /* The lever holds by its own account, the path is shut, caches have had their time: what is still
- * written is another's. */
+ * written is another's. Where others are known to write, it takes less time to believe. */
 static void read_foreign(struct step *st, int64_t from_ms)
 {
 	struct steer *s = st->s;
 	struct opt write = st->in->array->client_write;
+	int64_t patience = st->in->only_ours ? STEER_DRAIN_MAX_MS : STEER_DRAIN_MAX_MS / 2;
 
 	if (!write.known)
 		return;
-	if (s->foreign > 0 && write.v < s->foreign)
+	if (write.v < s->foreign)
 		s->foreign = (s->foreign + write.v) / 2;
-	if (!shut(st, from_ms) || is_quiet(st, from_ms) || s->no_grip)
-		return;
-	if (st->in->moved.known && st->in->moved.v <= 2 * st->in->range.least_rate + GRIP_SLACK &&
-		st->in->read_at_ms - s->rest_ms >=
-			(st->in->only_ours ? STEER_DRAIN_MAX_MS : STEER_DRAIN_MAX_MS / 2))
+	if (st->in->moved.known && shut(st, from_ms) && !s->over_since_ms &&
+		write.v > quiet_level(st) && st->in->read_at_ms - s->rest_ms >= patience)
 		s->foreign = write.v;
 }
 
@@ -170,8 +175,8 @@ static void bound_credit(struct step *st)
 	int64_t swing = slice_swing(st), floor, recent;
 	struct steer_sum window;
 
-	if (s->credit > swing)
-		s->credit = swing;
+	if (s->credit > swing / 2)
+		s->credit = swing / 2;
 	floor = -2 * (swing + s->tail) - st->over / 20 * PPM;
 	if (s->credit >= floor)
 		return;
@@ -196,7 +201,7 @@ static void account(struct step *st, int64_t from_ms, int64_t share, bool not_ou
 	}
 	/* What is not the backups' doing counts as kept. */
 	if (not_ours)
-		sum.kept = (share > PPM ? share : PPM) * ms;
+		sum.kept = PPM * ms;
 	s->credit += sum.kept - st->protect * ms;
 	bin_add(s, &sum);
 	sum_add(&s->cycle, &sum);
@@ -213,7 +218,7 @@ static void read_slice(struct step *st, int64_t from_ms, int64_t share)
 	struct steer *s = st->s;
 	struct opt write = st->in->array->client_write;
 
-	if (s->phase != STEER_PHASE_SLICE || !s->force_ms || from_ms < s->force_ms + st->delay)
+	if (s->phase != STEER_PHASE_SLICE || !acted(st, from_ms))
 		return;
 	s->slice_share = s->slice_share.known
 		? OPT(s->slice_share.v + (share - s->slice_share.v) / 4)
@@ -264,7 +269,7 @@ void sight_read(struct step *st)
 	read_grip(st, from_ms);
 	read_foreign(st, from_ms);
 	undisturbed = calm_pace(s, array);
-	if (undisturbed.known && undisturbed.v > 0)
+	if (undisturbed.known)
 		read_share(st, from_ms, undisturbed);
 	else
 		s->share = s->share_before = OPT_NONE;

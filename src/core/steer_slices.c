@@ -2,17 +2,19 @@
 /* Slices: full speed until the account is used up, then a rest until it is level again. */
 #include "core/steer_impl.h"
 
-#define SWING_PART                                                                                 \
-	3 /* hundredths of the time averaged over: so far a window's share may be off              \
-	   */
-#define SWING_MOST 60
+/* Thousandths of the time averaged over: so far a window's share may be off; more where a rebuild
+ * is slow to come back. */
+#define SWING_PART 15
+#define SWING_MOST 40
 #define SLICE_LEAST_MS (2 * MS_SECOND)
 #define REST_LEAST_MS (4 * MS_SECOND)
 #define REST_ABOVE_MS (10 * MS_SECOND)
-#define LOOK_MS                                                                                    \
-	(6 * MS_SECOND) /* a slice of which nothing is known yet waits so long for a reading */
-#define REMEASURE_OVERS 24
 #define REST_MOST_MS (20 * MS_MINUTE)
+/* A slice of which nothing is known yet waits so long for a reading. */
+#define LOOK_MS (6 * MS_SECOND)
+/* A path that stays open tells nothing of what the rebuild would do without the backups: looked at
+ * anew after so many times `over`. */
+#define REMEASURE_OVERS 24
 
 static int64_t slice_least(const struct step *st)
 {
@@ -91,13 +93,6 @@ static bool slice_seen(const struct step *st)
 	return st->now - s->force_ms >= LOOK_MS + st->delay;
 }
 
-/* A path that stays open tells nothing of what the rebuild would do without: looked at anew now and
- * then. */
-static int64_t slice_most(const struct step *st)
-{
-	return st->over * REMEASURE_OVERS;
-}
-
 void slice_step(struct step *st)
 {
 	struct steer *s = st->s;
@@ -107,20 +102,15 @@ void slice_step(struct step *st)
 	st->ret->reason = s->trial ? STEER_TRYING : STEER_SLICE;
 	if (!s->force_ms)
 		return;
-	if (end < s->force_ms + slice_least(st))
-		end = s->force_ms + slice_least(st);
 	if (st->now - s->force_ms > st->over / 4 &&
 		s->credit >= s->open_credit - slice_swing(st) / 4)
 		st->ret->reason = STEER_KEEPING;
-	if (st->now - s->phase_ms > slice_most(st)) {
-		rest_begin(st, STEER_PHASE_REST);
-		st->ret->reason = STEER_MEASURING;
-		return;
-	}
-	if (!slice_seen(st)) {
-		steer_again(st, s->force_ms + LOOK_MS + st->delay);
-		return;
-	}
+	if (end < s->force_ms + slice_least(st))
+		end = s->force_ms + slice_least(st);
+	if (!slice_seen(st))
+		end = s->force_ms + LOOK_MS + st->delay;
+	if (end > s->phase_ms + REMEASURE_OVERS * st->over)
+		end = s->phase_ms + REMEASURE_OVERS * st->over;
 	if (st->now < end) {
 		steer_again(st, end);
 		return;
@@ -158,7 +148,7 @@ void slice_rest_step(struct step *st)
 	if (least < REST_ABOVE_MS && calm_above(s))
 		least = REST_ABOVE_MS;
 	left = -credit_now(st);
-	if (lasted >= least && (left <= 0 || lasted > REST_MOST_MS)) {
+	if (lasted >= least && rest_may_end(st) && (left <= 0 || lasted > REST_MOST_MS)) {
 		if (left > 0)
 			s->credit = 0;
 		slice_learn(st);
@@ -167,9 +157,12 @@ void slice_rest_step(struct step *st)
 		return;
 	}
 	if (lasted >= 0) {
-		int64_t wait = left > 0 ? left / (PPM - st->protect) : 0;
-
-		steer_again(st, st->now + (wait > least - lasted ? wait : least - lasted));
+		left = left > 0 ? left / (PPM - st->protect) : 0;
+		if (left < least - lasted)
+			left = least - lasted;
+		if (left < 4 * st->delay && !rest_may_end(st))
+			left = 4 * st->delay;
+		steer_again(st, st->now + left);
 	}
 	if (s->not_ours_ms && st->now - s->not_ours_ms < 10 * MS_SECOND)
 		st->ret->reason = STEER_NOT_OURS;

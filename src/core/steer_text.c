@@ -63,8 +63,6 @@ static size_t say_share(const struct step *st, char *text, size_t room)
 	const struct array_facts *array = st->in->array;
 	int n;
 
-	if (!array)
-		return 0;
 	if (!st->ret->share_ppm.known) {
 		n = snprintf(
 			text, room, "what %s does undisturbed is not known yet; ", array->name);
@@ -76,85 +74,73 @@ static size_t say_share(const struct step *st, char *text, size_t room)
 	return (size_t)n;
 }
 
-static void say_way(const struct step *st, char *text, size_t room)
-{
-	char limit[UNITS_TEXT_MAX], pace[UNITS_TEXT_MAX];
+enum figure { FIGURE_NONE = 0, FIGURE_PACE, FIGURE_LIMIT };
 
-	rate_show(st->ret->rate, limit);
-	if (st->ret->pace.known)
-		rate_show(st->ret->pace.v, pace);
-	else
-		snprintf(pace, sizeof(pace), "an unknown pace");
-	switch (st->ret->reason) {
-	case STEER_MEASURING:
-		snprintf(
-			text, room, "the backups rest until it is clear what it does without them");
-		break;
-	case STEER_TRYING:
-		snprintf(text, room, "tries whether %s let the backups move more than %s",
-			st->ret->way == STEER_STEADY ? "a steady limit" : "slices with rests",
-			pace);
-		break;
-	case STEER_SLICE:
-		snprintf(text, room, "the backups write at full speed for a while, %s on average",
-			pace);
-		break;
-	case STEER_RESTING:
-		snprintf(text, room, "the backups rest between two slices, %s on average", pace);
-		break;
-	case STEER_DRAINING:
-		snprintf(text, room, "the backups rest, and caches are still being written out");
-		break;
-	case STEER_NOT_OURS:
-		snprintf(text, room, "it is slow now, and not by these backups: they get %s", pace);
-		break;
-	case STEER_NO_GRIP:
-		snprintf(text, room,
-			"the path is closed and clients write all the same: the lever does not "
-			"hold");
-		break;
-	case STEER_SQUEEZE:
-		snprintf(
-			text, room, "that is too little, and the backups are limited to %s", limit);
-		break;
-	case STEER_GIVING:
-		snprintf(text, room, "there is room, and the backups get %s", limit);
-		break;
-	case STEER_KEEPING:
-	case STEER_NOTHING_TO_PROTECT:
-	case STEER_NO_JOB:
-	case STEER_BLIND:
-	case STEER_FIXED:
-	case STEER_OPENING:
-	case STEER_REASON_NONE:
-	case STEER_REASON_COUNT:
-	default:
-		if (st->s->path == STEER_LIMIT)
-			snprintf(text, room, "the backups are limited to %s", limit);
-		else
-			snprintf(text, room, "the backups write without a limit, %s", pace);
-		break;
-	}
-}
-
-/* Where the sentence is about no figures. */
-static const char *const sentences[STEER_REASON_COUNT] = {
-	[STEER_NO_JOB] = "no throttled job writes",
-	[STEER_NOTHING_TO_PROTECT] = "nothing runs that a rule protects",
-	[STEER_OPENING] = "nothing runs any more that a rule protects: the path opens step by step",
-	[STEER_BLIND] = "nobody knows what the array does now: the path is not closed any "
-			"further, and opens soon",
+static const struct {
+	const char *text;
+	enum figure figure; /* that ends it */
+	bool alone;         /* says nothing of the share */
+} sentences[STEER_REASON_COUNT] = {
+	[STEER_REASON_NONE] = {"", FIGURE_NONE, false},
+	[STEER_NOTHING_TO_PROTECT] = {"nothing runs that a rule protects", FIGURE_NONE, true},
+	[STEER_NO_JOB] = {"no throttled job writes", FIGURE_NONE, true},
+	[STEER_BLIND] = {"nobody knows what the array does now: the path is not closed any "
+			 "further, and opens soon",
+		FIGURE_NONE, true},
+	[STEER_MEASURING] = {"the backups rest until it is clear what it does without them",
+		FIGURE_NONE, false},
+	[STEER_TRYING] = {"tries whether full speed with rests moves more for them than ",
+		FIGURE_PACE, false},
+	[STEER_KEEPING] = {"the backups get ", FIGURE_PACE, false},
+	[STEER_SQUEEZE] = {"that is too little: the backups are limited to ", FIGURE_LIMIT, false},
+	[STEER_GIVING] = {"there is room: the backups are limited to ", FIGURE_LIMIT, false},
+	[STEER_SLICE] = {"the backups write at full speed for a while, on average they get ",
+		FIGURE_PACE, false},
+	[STEER_RESTING] = {"the backups rest between two slices, on average they get ", FIGURE_PACE,
+		false},
+	[STEER_DRAINING] = {"the backups rest, and caches are still being written out", FIGURE_NONE,
+		false},
+	[STEER_NOT_OURS] = {"it is slow now, and not by these backups; they get ", FIGURE_PACE,
+		false},
+	[STEER_NO_GRIP] = {"the path is closed and clients write all the same: the lever does not "
+			   "hold",
+		FIGURE_NONE, false},
+	[STEER_FIXED] = {"by the rule the backups are limited to ", FIGURE_LIMIT, false},
+	[STEER_OPENING] = {"nothing runs any more that a rule protects: the path opens step by "
+			   "step",
+		FIGURE_NONE, true},
 };
+
+static const char trying_steady[] = "tries whether a steady limit moves more for them than ";
+
+static void say_figure(const struct step *st, enum figure figure, char text[UNITS_TEXT_MAX])
+{
+	if (figure == FIGURE_LIMIT)
+		rate_show(st->ret->rate, text);
+	else if (figure == FIGURE_NONE)
+		text[0] = '\0';
+	else if (st->ret->pace.known)
+		rate_show(st->ret->pace.v, text);
+	else
+		snprintf(text, UNITS_TEXT_MAX, "what nobody tells");
+}
 
 void steer_say(struct step *st)
 {
-	char *text = st->ret->text;
-	size_t room = sizeof(st->ret->text), at;
+	enum steer_reason reason = st->ret->reason;
+	const char *sentence = sentences[reason].text;
+	char *text = st->ret->text, figure[UNITS_TEXT_MAX];
+	size_t room = sizeof(st->ret->text), at = 0;
 
-	if (sentences[st->ret->reason]) {
-		snprintf(text, room, "%s", sentences[st->ret->reason]);
+	if (st->s->phase == STEER_PHASE_STANDS && reason == STEER_NOT_OURS) {
+		snprintf(text, room, "%s waits or stands still: no backup slows it down",
+			st->in->array->name);
 		return;
 	}
-	at = say_share(st, text, room);
-	say_way(st, text + at, room - at);
+	if (reason == STEER_TRYING && st->ret->way == STEER_STEADY)
+		sentence = trying_steady;
+	say_figure(st, sentences[reason].figure, figure);
+	if (!sentences[reason].alone)
+		at = say_share(st, text, room);
+	snprintf(text + at, room - at, "%s%s", sentence, figure);
 }
