@@ -14,6 +14,7 @@ keeper_cleanup() {
 	local pid
 	for pid in "${QEMU_PIDS[@]}" $JOURNAL_PID; do
 		kill -KILL "$pid" 2>/dev/null
+		wait "$pid" 2>/dev/null
 	done
 	QEMU_PIDS=()
 	JOURNAL_PID=
@@ -27,7 +28,7 @@ trap 'keeper_cleanup; cleanup' EXIT
 fresh_node() {
 	keeper_cleanup
 	fresh
-	rm -rf "$QEMU"
+	rm -rf "$QEMU" "$SCRATCH"/copied.*
 	mkdir -p "$NODE/dev" "$NODE/var/run/qemu-server" "$QEMU"
 	: >"$JOURNAL"
 	socat -u "UNIX-RECV:$NODE/dev/log" "OPEN:$JOURNAL,append" 2>/dev/null &
@@ -76,7 +77,7 @@ told() { called /v1/keep "$1"; }
 keepers() {
 	perl -e 'for my $dir (glob("/proc/[0-9]*")) {
 		open(my $fh, "<", "$dir/cmdline") or next;
-		next if (<$fh> // "") !~ /\0--keeper\0$ARGV[0]\0/;
+		next if index(<$fh> // "", "\0--keeper\0" . $ARGV[0] . "\0") < 0;
 		open($fh, "<", "$dir/environ") or next;
 		print substr($dir, 6), "\n" if index(<$fh> // "", $ARGV[1]) >= 0;
 	}' "$1" "$NODE"
@@ -87,7 +88,9 @@ guard_of() { cut -d' ' -f1 "$NODE/run/rebuildgate-hook/keepers/$1.lock"; }
 keeper_of() { keepers "$1" | grep -vx "$(guard_of "$1")"; }
 has_note() { [ -e "$NODE/run/rebuildgate-hook/keepers/$1" ]; }
 no_note() { ! has_note "$1"; }
-journal() { grep -qaE -- "$1" "$JOURNAL"; }
+# Within a moment: it is another process that writes it.
+journal() { wait_for 10 grep -qaE -- "$1" "$JOURNAL"; }
+asked() { [ "$(calls /v1/keep | wc -l)" -ge "$1" ]; }
 
 # backup [GUEST...]: a job whose data copies last until copied VMID.
 backup() {
