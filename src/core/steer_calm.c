@@ -15,6 +15,7 @@
 #define SLOPE_DEN 2
 #define FOLD_MS (20 * MS_SECOND) /* so much calm counts as much as all that was known before */
 #define FOLD_LEAST_MS (4 * MS_SECOND)
+#define ABOVE_LEAST_MS (8 * MS_SECOND)
 
 struct opt calm_pace(const struct steer *s, const struct array_facts *array)
 {
@@ -67,10 +68,20 @@ static void fold(struct step *st)
 	/* `kept` of this sum is bytes/s x ms. */
 	part = s->calm.ms < FOLD_MS ? s->calm.ms : FOLD_MS;
 	s->calm = (struct steer_sum){0};
-	if (!was.known || mean.v > rate_muldiv(was.v, ABOVE_PPM, PPM))
+	if (part >= ABOVE_LEAST_MS && mean.v > rate_muldiv(was.v, ABOVE_PPM, PPM))
 		calm_set(st, mean.v);
 	else
 		calm_set(st, was.v + (mean.v - was.v) * part / (2 * FOLD_MS));
+}
+
+static void calm_add(struct step *st, int64_t rate, int64_t ms)
+{
+	struct steer *s = st->s;
+
+	s->calm.ms += ms;
+	s->calm.kept += rate * ms;
+	if (s->calm.ms >= FOLD_MS)
+		fold(st);
 }
 
 void calm_end(struct step *st)
@@ -185,11 +196,9 @@ void calm_read(struct step *st, int64_t from_ms)
 	}
 	come_back(st);
 	flat_read(st, rate, ms);
-	/* More than it is taken for is believed at once. */
-	if (!s->back || (from_ms < s->calm_ms + 2 * s->back_ms && !calm_above(s)))
-		return;
-	s->calm.ms += ms;
-	s->calm.kept += rate * ms;
-	if (s->calm.ms >= FOLD_MS)
-		fold(st);
+	/* Until it is back for sure, only a pace above what it is taken for counts, in a row. */
+	if (from_ms < s->calm_ms + 2 * s->back_ms && !calm_above(s))
+		s->calm = (struct steer_sum){0};
+	else if (s->back)
+		calm_add(st, rate, ms);
 }

@@ -3,6 +3,7 @@
  * learn the pace; those that find out whose doing a drop is; those between slices. */
 #include "core/steer_impl.h"
 
+#define LATE_PART 50
 #define BREATH_LEAST_MS (2 * MS_SECOND)
 #define DRAIN_SAID_MS (2 * MS_SECOND)
 #define MEASURE_MAX_MS (10 * MS_MINUTE) /* a pace that grows for longer is taken as it is */
@@ -13,10 +14,10 @@ static int64_t breath_span(const struct step *st)
 	return 4 * st->delay > BREATH_LEAST_MS ? 4 * st->delay : BREATH_LEAST_MS;
 }
 
-/* A breath is ordered so early that it acts in time. */
+/* A breath is ordered so early that it acts in time, also by a clock that is a little late. */
 static int64_t piece_span(const struct step *st)
 {
-	int64_t most = st->in->range.rest_max_ms, piece = most - st->delay;
+	int64_t most = st->in->range.rest_max_ms, piece = most - most / LATE_PART - st->delay;
 
 	if (piece < 4 * st->delay)
 		piece = 4 * st->delay;

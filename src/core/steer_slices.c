@@ -8,7 +8,7 @@
 #define SWING_MOST 40
 #define SLICE_LEAST_MS (2 * MS_SECOND)
 #define REST_LEAST_MS (4 * MS_SECOND)
-#define REST_ABOVE_MS (10 * MS_SECOND)
+#define REST_ABOVE_MS (14 * MS_SECOND)
 #define REST_MOST_MS (20 * MS_MINUTE)
 /* A slice of which nothing is known yet waits so long for a reading. */
 #define LOOK_MS (6 * MS_SECOND)

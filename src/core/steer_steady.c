@@ -6,12 +6,13 @@
 #include "md/rate.h"
 
 #define BAND_PPM 20000 /* a share so near to the aim is right */
+#define FAR_PPM 60000  /* what was too much no longer is, by a share so far above */
 #define LEAN_PPM 30000 /* so far the aim leans to make up for the account */
 #define JUDGE_LEAST_MS (20 * MS_SECOND)
 #define JUDGE_MOST_MS MS_MINUTE
 #define FIRST_PART 16 /* of the full speed: the first guess */
 #define SETTLE_MS (2 * MS_SECOND)
-#define HIGH_OVERS 6     /* what was too much may be tried again after so many times `over` */
+#define HIGH_OVERS 3     /* what was too much may be tried again after so many times `over` */
 #define EARLY_PPM 100000 /* a trial that misses the share by so much ends early */
 #define OPEN_PARTS 3     /* a limit of 3/2 of the full speed is none */
 
@@ -110,7 +111,7 @@ static void give(struct step *st, int64_t share)
 	int64_t limit = in_proportion(st, share);
 
 	s->low = s->limit;
-	if (s->high && st->now - s->high_ms > HIGH_OVERS * st->over)
+	if (st->now - s->high_ms > HIGH_OVERS * st->over || share > aim(st) + FAR_PPM)
 		s->high = 0;
 	if (s->high && limit > (s->limit + s->high) / 2)
 		limit = (s->limit + s->high) / 2;
