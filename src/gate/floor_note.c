@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: MIT
+/* A NAS's own levers in the record and in the journal. */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "gate/floor_lever_impl.h"
+#include "gate/gate.h"
+#include "gate/levers.h"
+
+#define TARGET_MAX (NAS_NAME_MAX + MD_NAME_MAX)
+
+static const char *target_of(
+	const struct floor_lever *lever, const struct floor_array *array, char ret[TARGET_MAX])
+{
+	snprintf(ret, TARGET_MAX, "%s/%s", lever->settings.name, array->name);
+	return ret;
+}
+
+static void standing(const struct order_state *now, char *ret, size_t size)
+{
+	char cache[40] = "";
+
+	if (now->stripe_cache.known)
+		snprintf(cache, sizeof(cache), ", stripe cache %lld",
+			(long long)now->stripe_cache.v);
+	snprintf(ret, size, "%lld (%s)%s", (long long)now->speed_min_kib.v,
+		now->speed_min_local ? "local" : "system", cache);
+}
+
+bool floor_record(const struct floor_lever *lever, struct floor_array *array)
+{
+	char target[TARGET_MAX], after[96], kib[32] = "", cache[40] = "";
+
+	if (!array->before[0])
+		standing(&array->now, array->before, sizeof(array->before));
+	if (lever->kib.known)
+		snprintf(kib, sizeof(kib), "%lld (local)", (long long)lever->kib.v);
+	if (lever->pages.known)
+		snprintf(cache, sizeof(cache), "%sstripe cache %lld", kib[0] ? ", " : "",
+			(long long)lever->pages.v);
+	snprintf(after, sizeof(after), "%s%s", kib, cache);
+	if (!levers_record(lever->gate, 0, "sync-speed", target_of(lever, array, target),
+		    array->before, after, array->why, false))
+		return false;
+	if (!array->floor_moved)
+		log_notice("The floor under %s on %s is set: %s, before it %s nas=%s array=%s",
+			array->name, lever->settings.name, after, array->before,
+			lever->settings.name, array->name);
+	array->floor_recorded = true;
+	return true;
+}
+
+bool floor_record_check(const struct floor_lever *lever, struct floor_array *array)
+{
+	char target[TARGET_MAX];
+
+	snprintf(array->check_before, sizeof(array->check_before), "%s", array->now.operation);
+	if (!levers_record(lever->gate, 0, "check", target_of(lever, array, target),
+		    array->check_before, "interrupted", array->pause_why, false))
+		return false;
+	log_notice("The %s of %s on %s rests: %s nas=%s array=%s", array->check_before, array->name,
+		lever->settings.name, array->pause_why, lever->settings.name, array->name);
+	array->check_recorded = true;
+	return true;
+}
+
+void floor_put_back(const struct floor_lever *lever, struct floor_array *array, const char *why)
+{
+	char target[TARGET_MAX];
+
+	if (array->floor_recorded)
+		levers_record(lever->gate, 0, "sync-speed", target_of(lever, array, target),
+			array->before, array->before, why, true);
+	if (array->floor_recorded)
+		log_notice("The floor under %s on %s is as it was: %s nas=%s array=%s", array->name,
+			lever->settings.name, why, lever->settings.name, array->name);
+	array->floor_moved = array->floor_recorded = array->floor_set = false;
+	array->set_kib = array->set_pages = OPT_NONE;
+	array->before[0] = '\0';
+	if (!array->check_moved)
+		array->since_ms = 0;
+}
+
+void floor_check_put_back(
+	const struct floor_lever *lever, struct floor_array *array, const char *why)
+{
+	char target[TARGET_MAX];
+
+	if (array->check_recorded)
+		levers_record(lever->gate, 0, "check", target_of(lever, array, target),
+			array->check_before, array->check_before, why, true);
+	if (array->check_recorded)
+		log_notice("The check of %s on %s is no longer interrupted: %s nas=%s array=%s",
+			array->name, lever->settings.name, why, lever->settings.name, array->name);
+	array->check_moved = array->check_recorded = false;
+	if (!array->floor_moved)
+		array->since_ms = 0;
+}
