@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 /* Parts of the gate that are not built in: weak, so that the real ones take their place. */
 #include "gate/ages.h"
-#include "gate/floor_lever.h"
 #include "gate/gate.h"
 #include "gate/pbs_lever.h"
 #include "gate/remote.h"
@@ -37,63 +36,6 @@ WEAK json_t *ages_show(const struct ages *ages)
 	return json_array();
 }
 
-WEAK struct floor_lever *floor_lever_find(struct floor_levers *levers, const char *nas)
-{
-	(void)levers;
-	(void)nas;
-	return NULL;
-}
-
-WEAK void floor_lever_want(struct floor_lever *lever, const char *array, struct opt kib_s,
-	bool stripe, const char *why)
-{
-	(void)lever;
-	(void)array;
-	(void)kib_s;
-	(void)stripe;
-	(void)why;
-}
-
-WEAK void floor_lever_free(struct floor_lever *lever, const char *array, const char *why)
-{
-	(void)lever;
-	(void)array;
-	(void)why;
-}
-
-WEAK void floor_lever_pause_check(
-	struct floor_lever *lever, const char *array, bool pause, const char *why)
-{
-	(void)lever;
-	(void)array;
-	(void)pause;
-	(void)why;
-}
-
-WEAK void floor_lever_free_all(struct floor_lever *lever, const char *why)
-{
-	(void)lever;
-	(void)why;
-}
-
-WEAK void floor_lever_state(
-	const struct floor_lever *lever, const char *array, struct floor_state *ret)
-{
-	(void)lever;
-	(void)array;
-	*ret = (struct floor_state){0};
-}
-
-WEAK void floor_levers_each(const struct floor_levers *levers,
-	void (*each)(
-		void *data, const char *nas, const char *array, const struct floor_state *state),
-	void *data)
-{
-	(void)levers;
-	(void)each;
-	(void)data;
-}
-
 #define OPENS(name, type)                                                                          \
 	WEAK bool name##_open(struct gate *gate, struct type **ret, struct err *err)               \
 	{                                                                                          \
@@ -108,22 +50,8 @@ WEAK void floor_levers_each(const struct floor_levers *levers,
 	}
 
 OPENS(ages, ages)
-OPENS(floor_levers, floor_levers)
-
-WEAK void floor_levers_close(struct floor_levers *levers, int64_t deadline_ms)
-{
-	(void)levers;
-	(void)deadline_ms;
-}
 
 WEAK void ages_close(struct ages *ages)
 {
 	(void)ages;
-}
-
-WEAK bool floor_levers_reaped(struct floor_levers *levers, int pid)
-{
-	(void)levers;
-	(void)pid;
-	return false;
 }
