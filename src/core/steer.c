@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "core/steer_impl.h"
+#include "md/rate.h"
 
 #define PROTECT_MAX 970000 /* ppm: above it no backup would ever move */
 #define OVER_MIN_MS (10 * MS_SECOND)
@@ -76,7 +77,7 @@ static bool open_up(struct step *st, int64_t since_ms, int64_t rate)
 		if (rate < OPEN_LEAST)
 			rate = OPEN_LEAST;
 		/* Never less than what it was. */
-		rate <<= step + 1;
+		rate = rate_muldiv(rate, INT64_C(2) << step, 1);
 		if (st->s->path != STEER_LIMIT || rate > st->s->rate)
 			steer_order(st, STEER_LIMIT, rate);
 	}
@@ -92,7 +93,7 @@ static int64_t open_from(const struct step *st)
 
 	if (st->s->path == STEER_LIMIT)
 		return st->s->rate;
-	return pace.known && pace.v < INT64_MAX / 64 ? pace.v : 0;
+	return pace.v; /* 0 where nothing tells */
 }
 
 static void step_free(struct step *st, enum steer_reason reason)

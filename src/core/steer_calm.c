@@ -109,8 +109,6 @@ static void come_back(struct step *st)
 	if (!s->hurt)
 		return;
 	s->hurt = false;
-	if (took > STEER_COMEBACK_MAX_MS)
-		took = STEER_COMEBACK_MAX_MS;
 	if (!s->comeback_ms)
 		s->comeback_ms = took;
 	else if (took > s->comeback_ms)
@@ -143,7 +141,7 @@ static void flat_seen(struct step *st, int64_t mean)
 		s->credit = 0; /* was counted by what it no longer does */
 		s->hurt = false;
 		calm_set(st, mean);
-	} else if (!was.known || !s->ref.known || mean > rate_muldiv(was.v, ABOVE_PPM, PPM)) {
+	} else if (!was.known || mean > rate_muldiv(was.v, ABOVE_PPM, PPM)) {
 		calm_set(st, mean);
 	}
 }

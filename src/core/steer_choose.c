@@ -20,7 +20,7 @@ static struct opt worth(const struct steer_sum *sum)
 	struct opt pace = sum_pace(sum);
 	int64_t lost = (sum->ms * PPM - sum->kept) / PPM;
 
-	if (!pace.known || sum->ms <= 0)
+	if (!pace.known)
 		return OPT_NONE;
 	if (lost < sum->ms / 100 + 1)
 		lost = sum->ms / 100 + 1;
@@ -50,12 +50,11 @@ static void remember(struct step *st, struct steer_sum *sum, const struct steer_
 static void chosen(struct step *st, enum steer_way way)
 {
 	struct steer *s = st->s;
-	int64_t least = RECHECK_OVERS * st->over;
 
-	if (s->way == (int)way && s->recheck_span_ms)
+	if (s->way == (int)way)
 		s->recheck_span_ms *= 2;
 	else
-		s->recheck_span_ms = least;
+		s->recheck_span_ms = RECHECK_OVERS * st->over;
 	if (s->recheck_span_ms > RECHECK_MOST * st->over)
 		s->recheck_span_ms = RECHECK_MOST * st->over;
 	s->way = (int)way;
@@ -68,11 +67,10 @@ static void period(struct step *st)
 {
 	struct steer *s = st->s;
 
-	if (s->cycle.ms > 0) {
+	if (s->in_period) {
 		remember(st, &s->slices, &s->cycle);
 		s->cycles++;
 	}
-	s->cycle = (struct steer_sum){0};
 }
 
 /* Whether it is time to try a limit. */
@@ -119,7 +117,8 @@ static void try_slices(struct step *st)
 
 	s->trial = true;
 	s->cycles = 0;
-	s->cycle = s->slices = (struct steer_sum){0};
+	s->in_period = false;
+	s->slices = (struct steer_sum){0};
 	rest_begin(st, STEER_PHASE_REST);
 	st->ret->reason = STEER_TRYING;
 }

@@ -21,7 +21,6 @@
 #define STEER_BACK_PPM 900000       /* of the undisturbed pace: it has come back */
 #define STEER_DRAIN_MAX_MS (90 * MS_SECOND) /* what is written longer after a close is no cache */
 #define STEER_SIGHT_MS MS_MINUTE            /* without a pace for so long: blind */
-#define STEER_COMEBACK_MAX_MS (15 * MS_MINUTE)
 
 /* One step. */
 struct step {

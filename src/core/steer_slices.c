@@ -53,7 +53,7 @@ int64_t slice_swing(const struct step *st)
 static int64_t credit_now(const struct step *st)
 {
 	const struct steer *s = st->s;
-	int64_t from = s->read_ms, acts = s->force_ms ? s->force_ms + st->delay / 2 : st->now;
+	int64_t from = s->read_ms, acts = s->force_ms + st->delay / 2;
 	int64_t credit = s->credit;
 
 	if (s->phase != STEER_PHASE_SLICE) {
@@ -78,6 +78,7 @@ void slice_begin(struct step *st)
 	s->rest_ms = s->breath_ms = 0;
 	s->breath = false;
 	s->open_credit = s->credit;
+	s->in_period = true;
 	s->cycle = (struct steer_sum){0};
 	steer_order(st, STEER_OPEN, 0);
 	st->ret->reason = s->trial ? STEER_TRYING : STEER_SLICE;
@@ -96,8 +97,7 @@ static bool slice_seen(const struct step *st)
 void slice_step(struct step *st)
 {
 	struct steer *s = st->s;
-	int64_t left = credit_now(st) - s->tail + slice_swing(st);
-	int64_t end = st->now + left / slice_cost(st);
+	int64_t left, end;
 
 	st->ret->reason = s->trial ? STEER_TRYING : STEER_SLICE;
 	if (!s->force_ms)
@@ -105,6 +105,8 @@ void slice_step(struct step *st)
 	if (st->now - s->force_ms > st->over / 4 &&
 		s->credit >= s->open_credit - slice_swing(st) / 4)
 		st->ret->reason = STEER_KEEPING;
+	left = credit_now(st) - s->tail + slice_swing(st);
+	end = st->now + left / slice_cost(st);
 	if (end < s->force_ms + slice_least(st))
 		end = s->force_ms + slice_least(st);
 	if (!slice_seen(st))
@@ -127,8 +129,6 @@ static void slice_learn(struct step *st)
 	struct steer *s = st->s;
 	int64_t tail = s->close_credit - s->low_credit, cost = s->open_credit - s->low_credit;
 
-	if (tail < 0)
-		tail = 0;
 	s->tail = (s->tail + tail) / 2;
 	if (cost < slice_least(st) * slice_cost(st) / 2)
 		s->slice_share = OPT_NONE;

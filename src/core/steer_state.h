@@ -89,8 +89,9 @@ struct steer {
 	int64_t breath_ms;      /* when the last one ended */
 	struct opt slice_share; /* ppm that the rebuild keeps in a slice */
 	int64_t open_credit, close_credit, low_credit;
-	int64_t tail; /* ppm x ms that a slice still costs after its end */
-	struct steer_sum cycle;
+	int64_t tail;           /* ppm x ms that a slice still costs after its end */
+	bool in_period;         /* since a slice began: */
+	struct steer_sum cycle; /* a period of slices, from the one's beginning to the next's */
 	int cycles;
 
 	/* The steady limit. */

@@ -65,6 +65,7 @@ void steady_begin(struct step *st, int64_t limit)
 	steer_enter(st, STEER_PHASE_STEADY);
 	s->rest_ms = s->breath_ms = 0;
 	s->breath = false;
+	s->in_period = false;
 	s->judge_ms = st->over / 10;
 	if (s->judge_ms < JUDGE_LEAST_MS)
 		s->judge_ms = JUDGE_LEAST_MS;
@@ -134,8 +135,8 @@ static void squeeze(struct step *st, int64_t share)
 	int64_t limit;
 
 	/* Of an open path the pace is the measure. */
-	if (s->path == STEER_OPEN && pace.known && pace.v < s->limit)
-		s->limit = pace.v > limit_least(st) ? pace.v : limit_least(st);
+	if (s->path == STEER_OPEN && pace.known)
+		s->limit = pace.v;
 	limit = in_proportion(st, share);
 	s->high = s->limit;
 	s->high_ms = st->now;
@@ -151,8 +152,6 @@ static void squeeze(struct step *st, int64_t share)
 static void reason(struct step *st)
 {
 	const struct steer *s = st->s;
-	struct steer_sum window = sight_window(s);
-	struct opt share = sum_share(&window);
 
 	st->ret->reason = STEER_KEEPING;
 	if (s->trial)
@@ -163,7 +162,7 @@ static void reason(struct step *st)
 		st->ret->reason = STEER_NOT_OURS;
 	else if (!s->stable && s->direction > 0)
 		st->ret->reason = STEER_GIVING;
-	else if (!s->stable && (s->direction < 0 || (share.known && share.v < st->protect)))
+	else if (!s->stable && s->direction < 0)
 		st->ret->reason = STEER_SQUEEZE;
 }
 
@@ -224,7 +223,6 @@ void steady_step(struct step *st)
 	if (!s->settle_ms)
 		s->settle_ms = s->force_ms + st->delay + s->settle_span_ms;
 	if (s->judged.ms >= s->judge_ms ||
-		(s->trial && s->judged.ms >= s->judge_ms / 3 && share.known &&
-			share.v < st->protect - EARLY_PPM))
+		(s->trial && s->judged.ms >= s->judge_ms / 3 && share.v < st->protect - EARLY_PPM))
 		judge(st);
 }
