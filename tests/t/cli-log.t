@@ -216,6 +216,18 @@ ok 'one that is not: not intact' eval 'exits 1 && says "^NOT intact: 1 fault$"'
 ok 'no head' mistake '--head takes the 64 hexadecimal digits' log verify --head 12
 rg replay --config "$CONF"
 ok 'replay: identical' eval 'exits 0 && says "^$((N)) decisions, $((N)) identical$"'
+# As an earlier release wrote it, with fewer reasons and members: what it said is what is said now.
+cp "$DB" "$SCRATCH/earlier.db"
+cp "$DB-wal" "$SCRATCH/earlier.db-wal" 2>/dev/null
+sqlite3 "$SCRATCH/earlier.db" "DROP TRIGGER decisions_no_update;
+	UPDATE decisions SET decision = json_remove(decision, '\$.hold_step', '\$.reasons[#-1]')
+	WHERE json_array_length(decision, '\$.reasons') > 1; SELECT changes()" >"$SCRATCH/changes"
+ok 'there are some with more than one reason' test "$(cat "$SCRATCH/changes")" -gt 0
+rg replay --database "$SCRATCH/earlier.db"
+ok 'replay: an earlier record with fewer reasons is identical too' eval 'exits 0 && says "^$((N)) decisions, $((N)) identical"'
+sqlite3 "$SCRATCH/earlier.db" "UPDATE decisions SET decision = json_set(decision, '\$.reasons[0].code', 'age') WHERE id = 1" >/dev/null
+rg replay --database "$SCRATCH/earlier.db"
+ok 'another reason in the first place is not' eval 'exits 1 && says "^$((N)) decisions, $((N - 1)) identical"'
 cat >"$SCRATCH/lenient.conf" <<'TEXT'
 name = "lenient";
 TEXT
