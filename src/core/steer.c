@@ -170,17 +170,16 @@ static void steer_begin(struct step *st)
 	s->credit = 0;
 	s->trial = false;
 	s->sight_ms = st->now;
-	if (!s->ref.known) {
-		s->trusted = st->in->array->baseline.known;
-		if (s->trusted)
-			calm_set(st, st->in->array->baseline.v);
-		rest_begin(st, STEER_PHASE_MEASURE);
-	} else if (s->way == STEER_STEADY) {
+	calm_anew(s);
+	/* A baseline of before is believed: what is learned from now on may be of a rebuild that
+	 * has not come back. */
+	if (!s->ref.known && st->in->array->baseline.known)
+		calm_set(st, st->in->array->baseline.v);
+	if (s->way == STEER_STEADY) {
 		steady_begin(st, s->limit);
 		return;
-	} else {
-		rest_begin(st, STEER_PHASE_MEASURE);
 	}
+	rest_begin(st, STEER_PHASE_MEASURE);
 	rest_step(st);
 }
 

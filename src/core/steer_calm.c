@@ -19,7 +19,7 @@
 
 struct opt calm_pace(const struct steer *s, const struct array_facts *array)
 {
-	int64_t ratio, slack;
+	int64_t ratio, slack, pace;
 
 	/* Of a rebuild that is slow to come back a baseline has learned too little. */
 	if (!s->ref.known || !s->ref_base.known || !array->baseline.known ||
@@ -31,20 +31,28 @@ struct opt calm_pace(const struct steer *s, const struct array_facts *array)
 	ratio = rate_muldiv(array->baseline.v, PPM, s->ref_base.v);
 	ratio = ratio > PPM + slack ? PPM + slack : ratio;
 	ratio = ratio < PPM - slack ? PPM - slack : ratio;
-	return OPT(rate_muldiv(s->ref.v, ratio, PPM) + 1); /* never 0 */
+	pace = rate_muldiv(s->ref.v, ratio, PPM);
+	return OPT(pace > 0 ? pace : 1);
+}
+
+void calm_anew(struct steer *s)
+{
+	s->share = s->share_before = OPT_NONE;
+	s->calm_ms = 0;
+	s->back = s->hurt = s->flat_found = false;
+	s->n_flat = 0;
+	s->calm = (struct steer_sum){0};
 }
 
 void calm_forget(struct steer *s)
 {
-	s->ref = s->ref_base = s->share = s->share_before = OPT_NONE;
-	s->slice_share = OPT_NONE;
-	s->calm_ms = s->comeback_ms = s->tail = s->not_ours_ms = 0;
-	s->back = s->hurt = s->flat_found = false;
-	s->calm = s->slices = s->steady = (struct steer_sum){0};
-	s->n_flat = s->cycles = 0;
+	calm_anew(s);
+	s->ref = s->ref_base = s->slice_share = OPT_NONE;
+	s->comeback_ms = s->drain_ms = s->tail = s->not_ours_ms = 0;
+	s->slices = s->steady = (struct steer_sum){0};
+	s->cycles = 0;
 	s->way = STEER_WAY_NONE;
 	s->limit = s->low = s->high = s->recheck_ms = s->recheck_span_ms = s->probe_ms = 0;
-	s->trusted = false;
 }
 
 void calm_set(struct step *st, int64_t rate)

@@ -55,6 +55,8 @@ void calm_set(struct step *st, int64_t rate);
 void calm_read(struct step *st, int64_t from_ms);
 /* Clients write (again). */
 void calm_end(struct step *st);
+/* What the last readings said counts no more; nor does anything that was learned. */
+void calm_anew(struct steer *s);
 void calm_forget(struct steer *s);
 /* It does more than it is taken for, by the last two readings. */
 bool calm_above(const struct steer *s);

@@ -63,7 +63,6 @@ struct steer {
 	/* What the rebuild does undisturbed: `ref` bytes/s, where the baseline said `ref_base`. */
 	struct opt ref, ref_base;
 	int64_t ref_at_ppm;             /* and where that was */
-	bool trusted;                   /* a baseline was known before the first step */
 	struct opt share, share_before; /* ppm, of the last two readings */
 	int64_t write;   /* bytes/s that clients wrote at the last reading, as far as known */
 	bool disturbed;  /* a breath, or its wake, lay in the last reading */
