@@ -220,12 +220,11 @@ ok 'replay: identical' eval 'exits 0 && says "^$((N)) decisions, $((N)) identica
 cp "$DB" "$SCRATCH/earlier.db"
 cp "$DB-wal" "$SCRATCH/earlier.db-wal" 2>/dev/null
 sqlite3 "$SCRATCH/earlier.db" "DROP TRIGGER decisions_no_update;
-	UPDATE decisions SET decision = json_remove(decision, '\$.hold_step', '\$.reasons[#-1]')
-	WHERE json_array_length(decision, '\$.reasons') > 1; SELECT changes()" >"$SCRATCH/changes"
-ok 'there are some with more than one reason' test "$(cat "$SCRATCH/changes")" -gt 0
+	UPDATE decisions SET decision = json_remove(decision, '\$.hold_step', '\$.reasons[#-1]'); SELECT changes()" >"$SCRATCH/changes"
+ok 'each row has lost a reason' test "$(cat "$SCRATCH/changes")" = "$N"
 rg replay --database "$SCRATCH/earlier.db"
 ok 'replay: an earlier record with fewer reasons is identical too' eval 'exits 0 && says "^$((N)) decisions, $((N)) identical"'
-sqlite3 "$SCRATCH/earlier.db" "UPDATE decisions SET decision = json_set(decision, '\$.reasons[0].code', 'age') WHERE id = 1" >/dev/null
+sqlite3 "$SCRATCH/earlier.db" "UPDATE decisions SET decision = json_set(decision, '\$.reasons', json('[{\"code\":\"age\"}]')) WHERE id = 1" >/dev/null
 rg replay --database "$SCRATCH/earlier.db"
 ok 'another reason in the first place is not' eval 'exits 1 && says "^$((N)) decisions, $((N - 1)) identical"'
 cat >"$SCRATCH/lenient.conf" <<'TEXT'

@@ -137,8 +137,9 @@ ok 'the line for authorized_keys' says '^command=".*",restrict ssh-ed25519 AAAAC
 ok 'is one line' eval '[ "$(wc -l <"$OUT")" = 1 ]'
 rg nas authorized-key far --mdstat-only --config "$CONF"
 ok '--mdstat-only' says '^command="cat /proc/mdstat",restrict ssh-ed25519 '
-sed 's|key_file = "[^"]*"|key_file = "credential:key"|' "$CONF" >"$SCRATCH/credential.conf"
-rg nas authorized-key far --config "$SCRATCH/credential.conf"
+mkdir "$SCRATCH/credential"
+echo 'nas = ( { name = "far"; host = "127.0.0.1"; key_file = "credential:key"; } );' >"$SCRATCH/credential/a.conf"
+rg nas authorized-key far --config "$SCRATCH/credential/a.conf"
 ok 'a key in a credential has no public half here' eval 'exits 2 && wrong "is a systemd credential"'
 ok 'a local NAS has no host key' mistake "NAS 'nas1' is local: it has no host key" nas trust nas1 --config "$CONF"
 ok 'no such NAS' mistake "there is no NAS 'nas9' in $CONF" nas trust nas9 --config "$CONF"
