@@ -231,7 +231,7 @@ static void a_fixed_rate_is_kept_whatever_happens(void **state)
 	assert_int_equal(w.out.way, STEER_STEADY);
 	assert_int_equal(w.out.share_ppm.v, 200000);
 	assert_string_equal(w.out.text,
-		"md2 kept 20.0 % of its pace over 58s; by the rule the backups are limited to 8 "
+		"md2 kept 20.0 % of its pace over 58s; by the rule the backups are limited to 8.0 "
 		"MB/s");
 	/* Without a baseline the share is not known. */
 	fresh(NULL);
@@ -242,7 +242,7 @@ static void a_fixed_rate_is_kept_whatever_happens(void **state)
 	assert_false(w.out.share_ppm.known);
 	assert_string_equal(w.out.text,
 		"what md2 does undisturbed is not known yet; by the rule the backups are limited "
-		"to 8 MB/s");
+		"to 8.0 MB/s");
 }
 
 static void a_rule_that_protects_nothing_opens(void **state)
