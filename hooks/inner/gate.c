@@ -8,6 +8,7 @@
 #include "client/asking.h"
 #include "inner.h"
 #include "proxmox/calendar.h"
+#include "proxmox/guests.h"
 #include "proxmox/job.h"
 
 /* Inside the job vzdump's lock is held, and other jobs wait for it (lockwait, 3 h): without a gate
@@ -70,6 +71,18 @@ static void add_job(struct hook *hook, struct ask *ask)
 		ask->request.next_start_utc_ms = OPT(next);
 }
 
+/* Its guests on this node, and how many of them are virtual machines. */
+static void add_guests(const struct hook *hook, struct ask *ask)
+{
+	struct guests guests;
+
+	if (!guests_read(hook->root, ask->job_id, hook->task.vmid, hook->node, &guests))
+		return;
+	ask->request.n_guests = guests.n;
+	memcpy(ask->request.guests, guests.ids, sizeof(guests.ids));
+	ask->request.n_qemu = guests.n_qemu;
+}
+
 static void fill(const struct hook *hook, struct ask *ask)
 {
 	struct request *request = &ask->request;
@@ -125,6 +138,7 @@ enum part gate_job_init(struct hook *hook)
 
 	fill(hook, &ask);
 	add_job(hook, &ask);
+	add_guests(hook, &ask);
 	if (hook_woken(hook) || !asking_run(&asking, &session, &conf, &step))
 		return PART_ABORTED;
 	say_end(hook, &session, &step);

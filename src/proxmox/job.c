@@ -7,7 +7,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/buf.h"
 #include "base/json.h"
 
 #define FILE_MAX ((size_t)1 << 20)
@@ -128,7 +127,7 @@ static bool heads(const char *line, size_t len, const char *id)
 	return len - at == strlen(id) && memcmp(line + at, id, len - at) == 0;
 }
 
-bool job_schedule(const char *config, const char *id, char *ret, size_t size)
+bool job_value(const char *config, const char *id, const char *key, char *ret, size_t size)
 {
 	const char *line, *end;
 	bool inside = false;
@@ -140,16 +139,26 @@ bool job_schedule(const char *config, const char *id, char *ret, size_t size)
 		/* A section ends at an empty line, or where the next one begins. */
 		if (all_blank(line, len) || !is_blank(line[0]))
 			inside = heads(line, len, id);
-		else if (inside && value_of(line, len, "schedule", ret, size))
+		else if (inside && value_of(line, len, key, ret, size))
 			return true;
 	}
 	return false;
 }
 
+bool job_schedule(const char *config, const char *id, char *ret, size_t size)
+{
+	return job_value(config, id, "schedule", ret, size);
+}
+
+bool job_file_read(const char *file, struct buf *ret)
+{
+	return read_at(AT_FDCWD, file, ret);
+}
+
 bool job_schedule_read(const char *file, const char *id, char *ret, size_t size)
 {
 	struct buf text = {0};
-	bool found = read_at(AT_FDCWD, file, &text) && job_schedule(buf_str(&text), id, ret, size);
+	bool found = job_file_read(file, &text) && job_schedule(buf_str(&text), id, ret, size);
 
 	buf_release(&text);
 	return found;
