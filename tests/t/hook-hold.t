@@ -113,7 +113,11 @@ ok 'the gate is not bothered' test ! -e "$GATE/log"
 
 # --- a scheduled job ------------------------------------------------------------------------------
 fresh
-printf 'vzdump: nightly\n\tschedule daily\n\tstorage nas\n' >"$NODE/etc/pve/jobs.cfg"
+printf 'vzdump: nightly\n\tschedule daily\n\tstorage nas\n\tall 1\n\texclude 103\n' >"$NODE/etc/pve/jobs.cfg"
+cat >"$NODE/etc/pve/.vmlist" <<'VMLIST'
+{"version": 7, "ids": {"103": {"node": "pve1", "type": "qemu", "version": 1}, "102": {"node": "pve1", "type": "lxc", "version": 2},
+"101": {"node": "pve1", "type": "qemu", "version": 3}, "200": {"node": "pve2", "type": "qemu", "version": 4}}}
+VMLIST
 gate_start "$(answer allow)"
 run_job --storage nas --job nightly --root "$NODE" --state-delay 0.3 --guest 101:qemu:snapshot:web --guest 102:lxc:snapshot:ct
 ok 'a scheduled job is found by its task' called /v1/ask '"job_id": "nightly"'
