@@ -66,6 +66,11 @@ static void note_force(struct step *st)
 
 /* --- opening --- */
 
+static bool closed(const struct steer *s)
+{
+	return s->path == STEER_LIMIT || s->path == STEER_REST;
+}
+
 /* From `rate` on in doubling steps since `since_ms`. True once all are done. */
 static bool open_up(struct step *st, int64_t since_ms, int64_t rate)
 {
@@ -73,14 +78,12 @@ static bool open_up(struct step *st, int64_t since_ms, int64_t rate)
 
 	if (step >= OPEN_STEPS)
 		return true;
-	if (st->s->path != STEER_OPEN) {
-		if (rate < OPEN_LEAST)
-			rate = OPEN_LEAST;
-		/* Never less than what it was. */
-		rate = rate_muldiv(rate, INT64_C(2) << step, 1);
-		if (st->s->path != STEER_LIMIT || rate > st->s->rate)
-			steer_order(st, STEER_LIMIT, rate);
-	}
+	if (rate < OPEN_LEAST)
+		rate = OPEN_LEAST;
+	/* Never less than what it was. */
+	rate = rate_muldiv(rate, INT64_C(2) << step, 1);
+	if (st->s->path != STEER_LIMIT || rate > st->s->rate)
+		steer_order(st, STEER_LIMIT, rate);
 	steer_again(st, since_ms + (step + 1) * OPEN_STEP_MS);
 	return false;
 }
@@ -109,7 +112,7 @@ static void step_over(struct step *st)
 {
 	struct steer *s = st->s;
 
-	if (s->phase == STEER_PHASE_NEW && s->path != STEER_LIMIT && s->path != STEER_REST) {
+	if (!closed(s)) {
 		step_free(st, STEER_NOTHING_TO_PROTECT);
 		return;
 	}
@@ -118,7 +121,7 @@ static void step_over(struct step *st)
 		s->opening = open_from(st);
 		s->trial = false;
 	}
-	if (s->path == STEER_OPEN || open_up(st, s->phase_ms, s->opening))
+	if (open_up(st, s->phase_ms, s->opening))
 		step_free(st, STEER_NOTHING_TO_PROTECT);
 	else
 		st->ret->reason = STEER_OPENING;
@@ -136,10 +139,10 @@ static void step_blind(struct step *st)
 		s->blind_ms = st->now;
 		s->trial = false;
 	}
-	if (!s->path || s->path == STEER_FREE)
+	if (!closed(s)) {
 		steer_order(st, STEER_OPEN, 0);
-	if (s->path == STEER_OPEN)
 		return;
+	}
 	if (st->now - s->blind_ms < BLIND_GRACE_MS) {
 		int64_t end = s->blind_ms + BLIND_GRACE_MS;
 
@@ -242,26 +245,18 @@ static void step_stands(struct step *st)
 		s->read_ms = 0;
 	}
 	st->ret->reason = STEER_NOT_OURS;
-	if (!s->path || s->path == STEER_FREE || open_up(st, s->phase_ms, s->opening))
+	if (!closed(s) || open_up(st, s->phase_ms, s->opening))
 		steer_order(st, STEER_OPEN, 0);
 }
 
 /* Whether the array's pace can be known at all: 1 it runs, 0 it does not, -1 nobody knows. */
 static int running(const struct array_facts *array)
 {
-	switch (array->sync_state) {
-	case MD_SYNC_RUNNING:
+	if (array->sync_state == MD_SYNC_RUNNING)
 		return 1;
-	case MD_SYNC_NONE:
-	case MD_SYNC_DELAYED:
-	case MD_SYNC_PENDING:
-	case MD_SYNC_REMOTE:
-		return 0;
-	case MD_SYNC_INVALID:
-	case MD_SYNC_UNKNOWN:
-		break;
-	}
-	return -1;
+	if (array->sync_state == MD_SYNC_UNKNOWN || array->sync_state == MD_SYNC_INVALID)
+		return -1;
+	return 0;
 }
 
 static void step_sighted(struct step *st)

@@ -60,7 +60,7 @@ void calm_set(struct step *st, int64_t rate)
 	st->s->ref = OPT(rate > 0 ? rate : 1);
 	st->s->ref_base = st->in->array->baseline;
 	st->s->ref_at_ppm = st->in->array->progress_ppm.v;
-	if (st->s->ref_base.known && st->s->ref_base.v <= 0)
+	if (st->s->ref_base.v <= 0)
 		st->s->ref_base = OPT_NONE;
 }
 
@@ -109,8 +109,7 @@ static void come_back(struct step *st)
 	struct steer *s = st->s;
 	int64_t took = st->in->read_at_ms - s->calm_ms;
 
-	if (s->back || !s->share.known || !s->share_before.known ||
-		s->share.v + s->share_before.v < 2 * STEER_BACK_PPM)
+	if (s->back || s->share.v + s->share_before.v < 2 * STEER_BACK_PPM)
 		return;
 	s->back = true;
 	s->back_ms = took;
@@ -127,8 +126,7 @@ static void come_back(struct step *st)
 
 bool calm_above(const struct steer *s)
 {
-	return s->share.known && s->share_before.known &&
-		s->share.v + s->share_before.v > 2 * ABOVE_PPM;
+	return s->share.v + s->share_before.v > 2 * ABOVE_PPM;
 }
 
 static int64_t flat_mean(const struct steer *s, int at)
@@ -149,16 +147,16 @@ static void flat_seen(struct step *st, int64_t mean)
 		s->credit = 0; /* was counted by what it no longer does */
 		s->hurt = false;
 		calm_set(st, mean);
-	} else if (!was.known || mean > rate_muldiv(was.v, ABOVE_PPM, PPM)) {
+	} else if (!was.known) {
 		calm_set(st, mean);
 	}
 }
 
 /* How many stretches of calm must be compared: more where clients wrote before, and the most where
- * it speaks against what is known. */
+ * it speaks against what is known and no other client explains it. */
 static int flats_needed(const struct steer *s)
 {
-	if (s->ref.known)
+	if (s->ref.known && !s->foreign)
 		return STEER_FLATS;
 	return s->full_write > STEER_QUIET ? STEER_FLATS - 1 : 2;
 }

@@ -13,25 +13,20 @@
 #define CLEAR_PPM 100000 /* a share that is missed by so much */
 #define SLOW_PART 8 /* a rebuild that needs this part of `over` to come back: slices are dear */
 
-/* Bytes moved for each second at full pace that the rebuild lost. What cannot be measured, a
- * hundredth of the time, counts as lost. */
-static struct opt worth(const struct steer_sum *sum)
+/* Bytes moved for each second at full pace that the rebuild lost; 0 where nothing tells. What
+ * cannot be measured, a hundredth of the time, counts as lost. */
+static int64_t worth(const struct steer_sum *sum)
 {
-	struct opt pace = sum_pace(sum);
 	int64_t lost = (sum->ms * PPM - sum->kept) / PPM;
 
-	if (!pace.known)
-		return OPT_NONE;
 	if (lost < sum->ms / 100 + 1)
 		lost = sum->ms / 100 + 1;
-	return OPT(rate_muldiv(pace.v, sum->ms, lost));
+	return rate_muldiv(sum_pace(sum).v, sum->ms, lost);
 }
 
 static bool leads(const struct steer_sum *one, const struct steer_sum *other)
 {
-	struct opt a = worth(one), b = worth(other);
-
-	return a.known && (!b.known || a.v > rate_muldiv(b.v, LEAD_PPM, PPM));
+	return worth(one) > rate_muldiv(worth(other), LEAD_PPM, PPM);
 }
 
 /* The newest weigh most. */
@@ -80,7 +75,7 @@ static bool try_steady(const struct step *st)
 	int need = s->comeback_ms > st->over / SLOW_PART ? 1 : FIRST_PERIODS;
 	struct opt share = sum_share(&s->slices), pace = sum_pace(&s->slices);
 
-	if (s->trial || s->no_grip || !pace.known || pace.v <= STEER_LEAST / 2)
+	if (s->trial || pace.v <= STEER_LEAST / 2)
 		return false;
 	if (share.v > PPM - PPM / 50)
 		return false; /* costs nothing: no limit can be better */
@@ -123,15 +118,15 @@ static void try_slices(struct step *st)
 	st->ret->reason = STEER_TRYING;
 }
 
-bool choose_steady(struct step *st, bool lost)
+bool choose_steady(struct step *st)
 {
 	struct steer *s = st->s;
-	struct opt share = sum_share(&s->judged);
+	bool clear = sum_share(&s->judged).v < st->protect - CLEAR_PPM;
 
 	if (!steer_can_rest(st))
 		return true;
 	if (s->trial) {
-		if (!lost && leads(&s->judged, &s->slices)) {
+		if (leads(&s->judged, &s->slices)) {
 			s->steady = s->judged;
 			chosen(st, STEER_STEADY);
 			return true;
@@ -144,18 +139,20 @@ bool choose_steady(struct step *st, bool lost)
 	}
 	remember(st, &s->steady, &s->judged);
 	/* Far from its aim, and slices were better than this. */
-	if (share.v < st->protect - CLEAR_PPM && leads(&s->slices, &s->judged))
-		lost = true;
-	if (!lost && (st->now < s->recheck_ms || s->path == STEER_OPEN))
-		return true;
-	if (!lost && s->comeback_ms > st->over / SLOW_PART) {
-		/* Slices could not win; but what it does undisturbed may have changed. */
-		chosen(st, STEER_STEADY);
-		rest_begin(st, STEER_PHASE_PROBE);
-		s->thorough = true;
-		st->ret->reason = STEER_MEASURING;
+	if (clear && leads(&s->slices, &s->judged)) {
+		try_slices(st);
 		return false;
 	}
-	try_slices(st);
+	if (st->now < s->recheck_ms || s->path == STEER_OPEN)
+		return true;
+	if (s->comeback_ms <= st->over / SLOW_PART) {
+		try_slices(st);
+		return false;
+	}
+	/* Slices could not win; but what it does undisturbed may have changed. */
+	chosen(st, STEER_STEADY);
+	rest_begin(st, STEER_PHASE_PROBE);
+	s->thorough = true;
+	st->ret->reason = STEER_MEASURING;
 	return false;
 }

@@ -87,7 +87,7 @@ void steady_probed(struct step *st, bool ours);
 /* A slice is due: true where it shall begin; else another phase has begun. */
 bool choose_slice(struct step *st);
 /* A stretch at a steady limit was judged: false where another phase has begun. */
-bool choose_steady(struct step *st, bool lost);
+bool choose_steady(struct step *st);
 
 /* --- steer_text.c --- */
 void steer_say(struct step *st);

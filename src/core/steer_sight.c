@@ -102,18 +102,15 @@ static bool is_quiet(const struct step *st, int64_t from_ms)
 
 /* --- whether levers hold --- */
 
-static void grip_lost(struct step *st, int64_t write)
+/* Whether what is written while the path is shut is another's: by the levers' own account, or
+ * because it is far less than when the path was open. */
+static bool others_write(const struct step *st)
 {
-	struct steer *s = st->s;
+	int64_t write = st->in->array->client_write.v;
 
-	/* What the path's own account explains, or what fell when it was closed, the lever holds:
-	 * the rest of it is another's. */
-	if (!st->in->moved.known && s->full_write > 0 &&
-		write < rate_muldiv(s->full_write, FULL_FALL_PPM, PPM)) {
-		s->foreign = write;
-		return;
-	}
-	s->no_grip = true;
+	if (st->in->moved.known)
+		return st->in->moved.v <= 2 * st->in->range.least_rate + GRIP_SLACK;
+	return st->in->applied && write < rate_muldiv(st->s->full_write, FULL_FALL_PPM, PPM);
 }
 
 /* Whether the path as it is has acted for the whole window. */
@@ -145,25 +142,23 @@ static void read_grip(struct step *st, int64_t from_ms)
 		s->over_since_ms = from_ms;
 	if (patience < GRIP_LEAST_MS)
 		patience = GRIP_LEAST_MS;
-	if (st->in->read_at_ms - s->over_since_ms >= patience)
-		grip_lost(st, flow.v);
+	if (st->in->read_at_ms - s->over_since_ms >= patience && !others_write(st))
+		s->no_grip = true;
 }
 
-/* The lever holds by its own account, the path is shut, caches have had their time: what is still
+/* The path is shut, and caches have had their time, or had been written out already: what is
  * written is another's. Where others are known to write, it takes less time to believe. */
 static void read_foreign(struct step *st, int64_t from_ms)
 {
 	struct steer *s = st->s;
-	struct opt write = st->in->array->client_write;
+	int64_t write = st->in->array->client_write.v; /* 0 where nothing tells */
 	int64_t patience = st->in->only_ours ? STEER_DRAIN_MAX_MS : STEER_DRAIN_MAX_MS / 2;
 
-	if (!write.known)
-		return;
-	if (write.v < s->foreign)
-		s->foreign = (s->foreign + write.v) / 2;
-	if (st->in->moved.known && shut(st, from_ms) && !s->over_since_ms &&
-		write.v > quiet_level(st) && st->in->read_at_ms - s->rest_ms >= patience)
-		s->foreign = write.v;
+	if (write < s->foreign)
+		s->foreign = (s->foreign + write) / 2;
+	if (shut(st, from_ms) && write > quiet_level(st) && others_write(st) &&
+		(s->calm_ms || st->in->read_at_ms - s->rest_ms >= patience))
+		s->foreign = write;
 }
 
 /* --- the account --- */
@@ -239,7 +234,7 @@ static void read_share(struct step *st, int64_t from_ms, struct opt undisturbed)
 	s->share_before = s->share;
 	s->share = OPT(share);
 	/* It was back, nobody has written since, and it fell. */
-	not_ours = quiet && !s->disturbed && s->calm_ms && s->back && s->share_before.known &&
+	not_ours = quiet && !s->disturbed && s->calm_ms && s->back &&
 		share + s->share_before.v < 2 * st->protect;
 	if (not_ours)
 		s->not_ours_ms = st->in->read_at_ms;

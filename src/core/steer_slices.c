@@ -57,7 +57,7 @@ static int64_t credit_now(const struct step *st)
 	int64_t credit = s->credit;
 
 	if (s->phase != STEER_PHASE_SLICE) {
-		if (s->share.known && s->share.v >= STEER_BACK_PPM)
+		if (s->share.v >= STEER_BACK_PPM)
 			credit += (PPM - st->protect) * (st->now - from);
 		return credit;
 	}

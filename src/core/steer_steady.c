@@ -194,9 +194,8 @@ static void judge(struct step *st)
 {
 	struct steer *s = st->s;
 	int64_t share = sum_share(&s->judged).v, aims = aim(st);
-	bool lost = s->limit <= limit_least(st) && share < aims - BAND_PPM;
 
-	if (!choose_steady(st, lost))
+	if (!choose_steady(st))
 		return;
 	if (share > aims + BAND_PPM) {
 		give(st, share);
