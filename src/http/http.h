@@ -33,7 +33,8 @@ struct http_request {
 	const char *ca_file;    /* for https: these authorities only; NULL: the system's */
 	/* For https: the server's certificate must have one of these SHA-256 fingerprints (of its
 	 * DER form, as Proxmox shows them), instead of any authority's word and whatever its name.
-	 * Nothing is sent to another one. 0: not used. */
+	 * Nothing is sent to another one; the failure then shows the fingerprint that was seen. At
+	 * most 16; 0: not used. */
 	const uint8_t (*fingerprints)[32];
 	size_t n_fingerprints;
 	int64_t deadline_ms; /* for the whole call, > 0 */

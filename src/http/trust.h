@@ -25,7 +25,8 @@ struct trust {
 	uint8_t seen[TRUST_PRINT_SIZE]; /* of that one */
 };
 
-/* Makes `curl` take these certificates only. `trust` must outlive the call. */
+/* Makes `curl` take these certificates only. `trust` must outlive the call. ERR_LIMIT for more than
+ * TRUST_MAX_PRINTS, ERR_INVALID where libcurl is not on OpenSSL. */
 bool trust_set(struct trust *trust, CURL *curl, const uint8_t (*prints)[TRUST_PRINT_SIZE], size_t n,
 	struct err *err);
 

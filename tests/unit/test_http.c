@@ -21,6 +21,7 @@
 
 #include "base/clock.h"
 #include "http/multi.h"
+#include "http/trust.h"
 
 /* What the child does with its one connection. */
 struct play {
@@ -297,6 +298,41 @@ static void http_is_for_this_machine_only(void **state)
 	assert_int_equal(err.kind, ERR_INVALID);
 }
 
+static void a_fingerprint_is_asked_of_https_only_and_not_of_many(void **state)
+{
+	static const uint8_t prints[17][32];
+	struct http_request request = get;
+	struct http_response response;
+	struct err err = {0};
+
+	(void)state;
+	request.fingerprints = prints;
+	request.n_fingerprints = 1;
+	assert_false(http_call(&request, NULL, 0, &response, &err));
+	assert_int_equal(err.kind, ERR_INVALID);
+	request.socket = NULL;
+	request.url = "https://127.0.0.1:1/";
+	request.n_fingerprints = 17;
+	assert_false(http_call(&request, NULL, 0, &response, &err));
+	assert_int_equal(err.kind, ERR_LIMIT);
+	request.n_fingerprints = 16;
+	assert_false(http_call(&request, NULL, 0, &response, &err));
+	assert_int_equal(err.kind, ERR_GONE);
+}
+
+static void a_fingerprint_is_shown_as_proxmox_does(void **state)
+{
+	uint8_t print[TRUST_PRINT_SIZE] = {0x0a, 0xff};
+	char text[TRUST_TEXT_MAX];
+
+	(void)state;
+	print[31] = 0x10;
+	assert_string_equal(trust_text(print, text),
+		"0A:FF:00:00:00:00:00:00:00:00:00:00:00:00:00:00:00:00:00:00:00:00:00:00:00:00:00:"
+		"00:"
+		"00:00:00:10");
+}
+
 /* A caller's loop, as the daemon lends it. */
 struct loop {
 	struct pollfd fds[8];
@@ -517,6 +553,8 @@ int main(void)
 		TEST(each_failure_has_its_kind),
 		TEST(a_wake_descriptor_ends_the_call),
 		TEST(http_is_for_this_machine_only),
+		TEST(a_fingerprint_is_asked_of_https_only_and_not_of_many),
+		TEST(a_fingerprint_is_shown_as_proxmox_does),
 		TEST(a_webhook_runs_in_the_callers_loop),
 		TEST(a_dropped_call_is_not_reported),
 		TEST(a_mail_is_a_whole_message),
