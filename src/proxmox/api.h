@@ -28,14 +28,17 @@ struct api_call {
 void api_call_release(struct api_call *call);
 
 /* The Authorization header's value for the token text as Proxmox shows it: "user@realm!id=SECRET"
- * (PVE) or "user@realm!id:SECRET" (PBS); both separators are taken for both. ERR_INVALID with what
- * is wrong (never the text itself). */
+ * (PVE) or "user@realm!id:SECRET" (PBS); both separators are taken for both, and a line's end after
+ * it. Appended to `ret`, encoded as the server decodes it (PVE the whole value, PBS the secret);
+ * the caller wipes it. ERR_INVALID with what is wrong (never the text itself). */
 bool api_authorization(enum api_kind kind, const char *token, struct buf *ret, struct err *err);
 
-/* Whether the status is a success (2xx); else the failure as one sentence: ERR_DENIED for 401 and
- * 403 (with the privilege that the server names, where it does), ERR_NOTFOUND for 404, ERR_BUSY for
- * 503 and 596, ERR_PROTOCOL for the rest. `what` is the call for people ("list the traffic-control
- * rules"). */
+/* Whether the status is a success (2xx); else the failure as one sentence, with the server's words
+ * on one line, cut at 200 bytes, without control characters: ERR_DENIED for 401, 403 and the 400
+ * that PBS answers where a handler itself checks (with the privilege and its path, where the server
+ * names them), ERR_NOTFOUND for 404 and a 400 of "no such ...", ERR_BUSY for 502 to 504 and 595 to
+ * 599 (the node asked cannot reach the one that it is about), ERR_PROTOCOL for the rest. `what` is
+ * the call for people ("list the traffic-control rules"). */
 bool api_ok(enum api_kind kind, long status, const char *body, size_t len, const char *what,
 	struct err *err);
 
