@@ -97,6 +97,11 @@ bool api_authorization(enum api_kind kind, const char *token, struct buf *ret, s
 	who[id] = '\0';
 	memcpy(secret, token + at, end - at);
 	secret[end - at] = '\0';
+	/* At once: memory that had to grow would leave a copy behind. */
+	if (!buf_room(ret, 3 * (sizeof(who) + sizeof(secret)) + 32)) {
+		explicit_bzero(secret, sizeof(secret));
+		return err_nomem(err);
+	}
 	if (kind == API_PVE) {
 		/* The whole value is URI-unescaped there, and ends at a ';'. */
 		buf_adds(ret, "PVEAPIToken=");
