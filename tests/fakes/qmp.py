@@ -3,6 +3,7 @@
 """A QMP server as QEMU is one, with the block jobs of a backup: for the keeper's tests.
 
 qmp.py serve SOCKET DIR     until it is killed
+qmp.py ask SOCKET COMMAND.. one client that sends commands (JSON without id) and prints what is returned, a line each
 qmp.py hold SOCKET SECONDS  a client that is served for so long, as another program on the node might be
 
 What is imitated (QEMU 8 to 11: monitor/qmp.c, blockdev.c, blockjob.c, job.c; Proxmox's pve-backup.c): a greeting, then
@@ -258,7 +259,33 @@ def hold(path, seconds):
     time.sleep(seconds)
 
 
-if sys.argv[1:2] == ["serve"] and len(sys.argv) == 4:
+def ask(path, commands):
+    """As vzdump does: connect, again while another is served, send, leave."""
+    client = socket.socket(socket.AF_UNIX)
+    client.settimeout(20)
+    while True:
+        try:
+            client.connect(path)
+            break
+        except BlockingIOError:
+            time.sleep(0.05)
+    stream = client.makefile("rw", encoding="utf-8")
+    stream.readline()
+    for command in ['{"execute": "qmp_capabilities"}'] + commands:
+        stream.write(command + "\n")
+        stream.flush()
+        reply = {"event": ""}
+        while "event" in reply:
+            reply = json.loads(stream.readline())
+        if command in commands:
+            print(json.dumps(reply.get("return", reply)))
+        if "error" in reply:
+            sys.exit(1)
+
+
+if sys.argv[1:2] == ["ask"] and len(sys.argv) > 3:
+    ask(sys.argv[2], sys.argv[3:])
+elif sys.argv[1:2] == ["serve"] and len(sys.argv) == 4:
     serve(sys.argv[2], sys.argv[3])
 elif sys.argv[1:2] == ["hold"] and len(sys.argv) == 4:
     hold(sys.argv[2], float(sys.argv[3]))
