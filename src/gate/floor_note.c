@@ -24,8 +24,11 @@ static void standing(const struct order_state *now, char *ret, size_t size)
 	if (now->stripe_cache.known)
 		snprintf(cache, sizeof(cache), ", stripe cache %lld",
 			(long long)now->stripe_cache.v);
-	snprintf(ret, size, "%lld (%s)%s", (long long)now->speed_min_kib.v,
-		now->speed_min_local ? "local" : "system", cache);
+	if (now->speed_min_kib.known)
+		snprintf(ret, size, "%lld (%s)%s", (long long)now->speed_min_kib.v,
+			now->speed_min_local ? "local" : "system", cache);
+	else
+		snprintf(ret, size, "not told by the NAS%s", cache);
 }
 
 bool floor_record(const struct floor_lever *lever, struct floor_array *array)
