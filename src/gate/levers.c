@@ -59,11 +59,11 @@ void levers_run(struct levers *levers)
 	keepers_sweep(levers);
 	levers_orphans(levers);
 	levers_collect(levers);
+	floors_move(levers); /* tried first */
 	for (i = 0; i < LEVERS_ARRAYS; i++)
 		if (at_work(&levers->arrays[i]))
 			steered_step(levers, &levers->arrays[i]);
 	servers_move(levers);
-	floors_move(levers);
 	levers_tell(levers);
 	plan(levers);
 }

@@ -61,7 +61,7 @@ struct steered {
 	struct steer_rule rule;
 	struct opt max_pause_ms;
 	int64_t jobs;      /* throttled, and reached by a lever */
-	int64_t unreached; /* throttled, and reached by none */
+	int64_t unreached; /* throttled, and reached by none but the NAS's own floor */
 	int64_t units;     /* streams that share the path now */
 	/* Over time. */
 	int64_t read_at_ms; /* of the reading that was stepped on last */
@@ -105,7 +105,12 @@ struct paced {
 };
 
 /* What was said of a job once. */
-enum { SAID_UNREACHED = 1 << 0, SAID_STOPPED = 1 << 1, SAID_THROTTLED = 1 << 2 };
+enum {
+	SAID_UNREACHED = 1 << 0,
+	SAID_STOPPED = 1 << 1,
+	SAID_THROTTLED = 1 << 2,
+	SAID_NO_GRIP = 1 << 3, /* its server's rule did not hold: by its keepers from then on */
+};
 struct said {
 	int64_t ticket;
 	uint64_t upid; /* hash; 0: a ticket's */
@@ -165,6 +170,8 @@ struct pbs_lever *levers_pbs_usable(struct levers *levers, const char *pbs);
 /* levers_steer.c */
 struct steered *steered_find(struct levers *levers, const char *nas, const char *array);
 struct steered *steered_make(struct levers *levers, const char *nas, const char *array);
+/* What a run knows of it before the jobs say theirs. */
+void steered_begin(struct levers *levers, struct steered *steered);
 void steered_step(struct levers *levers, struct steered *steered);
 /* The path that all arrays of a job leave it, and its text; FREE where none is steered. */
 struct job_path {

@@ -10,6 +10,8 @@
 #include "gate/matched.h"
 #include "gate/watch.h"
 
+#define UNSEEN_LEAST INT64_C(1048576) /* bytes/s that are somebody's backup, or the like */
+
 /* What is to be done with a job because of one array. */
 enum says { SAYS_NOTHING = 0, SAYS_THROTTLE, SAYS_STOP };
 
@@ -208,12 +210,26 @@ static bool by_keeper(struct levers *levers, struct lever_job *job, const struct
 	return true;
 }
 
+/* Clients wrote more than the server's rule let through (another rule may hide it): from then on
+ * the job's keepers are the better lever. */
+static bool no_grip(struct levers *levers, const struct lever_job *job)
+{
+	size_t i;
+
+	for (i = 0; i < LEVERS_ARRAYS; i++)
+		if ((job->arrays >> i & 1) && levers->arrays[i].out.no_grip)
+			levers_say_once(levers, job, SAID_NO_GRIP);
+	return levers_said(levers, job, SAID_NO_GRIP);
+}
+
 static void choose(struct levers *levers, struct lever_job *job, const struct ticket *ticket)
 {
 	struct pbs_lever *lever = levers_pbs_usable(levers, job->pbs);
 	struct pbs_lever_state state = {0};
 
 	job->by = BY_NOTHING;
+	if (lever && ticket && no_grip(levers, job) && any_keeper(levers, ticket->id))
+		lever = NULL;
 	if (lever) {
 		job->by = BY_PBS;
 		snprintf(job->text, sizeof(job->text), "by a rule on backup server '%s'", job->pbs);
@@ -304,12 +320,7 @@ static void begin_arrays(struct levers *levers)
 
 		if (!steered->nas[0])
 			continue;
-		steered->protects = false;
-		steered->rule = (struct steer_rule){.rate = OPT_NONE};
-		steered->max_pause_ms = OPT_NONE;
-		steered->jobs = steered->unreached = steered->units = 0;
-		steered->others = levers->gate->tasks == NULL ||
-			!tasks_sees(levers->gate->tasks, steered->nas);
+		steered_begin(levers, steered);
 	}
 }
 
@@ -351,6 +362,46 @@ static void count_job(struct levers *levers, const struct lever_job *job)
 	}
 }
 
+static bool any_job(const struct levers *levers, const char *nas)
+{
+	size_t i;
+
+	for (i = 0; i < levers->n_jobs; i++)
+		if (strcmp(levers->jobs[i].nas, nas) == 0)
+			return true;
+	return false;
+}
+
+/* Somebody writes whom nobody here knows, to an array whose rule throttles jobs that write: the
+ * NAS's own floor is the lever for that, until the rule no longer matches. */
+static void take_unseen(struct levers *levers, const struct storage_settings *storage)
+{
+	const char *nas = storage->mapping.nas;
+	const struct array_facts *array;
+	const struct rule *rule;
+	struct steered *steered;
+	char name[MD_NAME_MAX] = "";
+
+	if (!nas[0] || any_job(levers, nas) || !floor_usable(levers, nas, ""))
+		return;
+	rule = matched_rule(levers->gate, storage->name, name);
+	if (!rule || rule->verdict <= VERDICT_ALLOW || rule->set.running != RUNNING_THROTTLE)
+		return;
+	look_at(levers, &storage->mapping);
+	array = nas_facts_find(&levers->scratch.facts, name);
+	steered = steered_find(levers, nas, name);
+	if (!array || !matched_works(array) ||
+		!((steered && steered->floor_ms) ||
+			(array->client_write.known && array->client_write.v >= UNSEEN_LEAST)))
+		return;
+	steered = steered_make(levers, nas, name);
+	if (!steered)
+		return;
+	add_rule(steered, &rule->set, rule->set.protect_ppm);
+	steered->unreached++;
+	steered->others = true;
+}
+
 void levers_collect(struct levers *levers)
 {
 	const struct tickets *tickets = desk_tickets(levers->gate->desk);
@@ -371,4 +422,6 @@ void levers_collect(struct levers *levers)
 		take_writer(levers, &levers->writers[i]);
 	for (i = 0; i < levers->n_jobs; i++)
 		count_job(levers, &levers->jobs[i]);
+	for (i = 0; levers->gate->floors && i < levers->gate->settings->n_storages; i++)
+		take_unseen(levers, &levers->gate->settings->storages[i]);
 }

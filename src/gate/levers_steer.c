@@ -32,6 +32,18 @@ struct steered *steered_find(struct levers *levers, const char *nas, const char 
 	return NULL;
 }
 
+void steered_begin(struct levers *levers, struct steered *s)
+{
+	struct opt readers = levers_readers(levers, s->nas);
+
+	s->protects = false;
+	s->rule = (struct steer_rule){.rate = OPT_NONE};
+	s->max_pause_ms = OPT_NONE;
+	s->jobs = s->unreached = s->units = 0;
+	s->others = levers->gate->tasks == NULL || !tasks_sees(levers->gate->tasks, s->nas);
+	s->restore = readers.known && readers.v > 0;
+}
+
 /* NULL where all are taken by arrays that are steered now: then one more is not. */
 struct steered *steered_make(struct levers *levers, const char *nas, const char *array)
 {
@@ -49,7 +61,7 @@ struct steered *steered_make(struct levers *levers, const char *nas, const char 
 		snprintf(slot->array, sizeof(slot->array), "%s", array);
 		slot->out.path = STEER_FREE;
 		slot->told_path = STEER_FREE;
-		slot->others = levers->gate->tasks == NULL || !tasks_sees(levers->gate->tasks, nas);
+		steered_begin(levers, slot);
 		found = slot;
 	}
 	return found;
@@ -293,11 +305,9 @@ void steered_step(struct levers *levers, struct steered *s)
 {
 	struct watch *watch = gate_watch(levers->gate, s->nas);
 	const struct nas_facts *facts = watch ? watch_facts(watch, &levers->now) : NULL;
-	struct opt readers = levers_readers(levers, s->nas);
 	struct steer_input in = {.now_ms = levers->now.boot_ms};
 	struct paths paths;
 
-	s->restore = readers.known && readers.v > 0;
 	s->blind = !facts || facts->sensor != SENSOR_OK;
 	in.array = facts ? nas_facts_find(facts, s->array) : NULL;
 	in.blind = s->blind;

@@ -31,7 +31,7 @@ void pbs_own_name(const char *node, char ret[PBS_RULE_NAME_MAX])
 
 	memset(ret, 0, PBS_RULE_NAME_MAX);
 	memcpy(ret, PREFIX, n);
-	for (i = 0; node[i] && i < room; i++) {
+	for (i = 0; i < room && node[i]; i++) {
 		same = same && safe(node[i]);
 		ret[n + i] = safe(node[i]) ? node[i] : '_';
 	}

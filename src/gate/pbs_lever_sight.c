@@ -18,7 +18,7 @@ static size_t networks_of(
 	size_t i, n = tie ? 4 : 2;
 
 	if (set && set->n_networks) {
-		for (i = 0; i < set->n_networks && i < PBS_MAX_NETWORKS; i++)
+		for (i = 0; i < set->n_networks && i < SETTINGS_MAX_NETWORKS; i++)
 			ret[i] = set->networks[i];
 		return i;
 	}
