@@ -188,27 +188,18 @@ static void steer_begin(struct step *st)
 
 static void step_phase(struct step *st)
 {
-	switch (st->s->phase) {
-	case STEER_PHASE_MEASURE:
-	case STEER_PHASE_PROBE:
-		rest_step(st);
-		break;
-	case STEER_PHASE_SLICE:
+	enum steer_phase phase = st->s->phase;
+
+	if (phase == STEER_PHASE_SLICE)
 		slice_step(st);
-		break;
-	case STEER_PHASE_REST:
+	else if (phase == STEER_PHASE_REST)
 		slice_rest_step(st);
-		break;
-	case STEER_PHASE_STEADY:
+	else if (phase == STEER_PHASE_STEADY)
 		steady_step(st);
-		break;
-	case STEER_PHASE_NEW:
-	case STEER_PHASE_OPENING:
-	case STEER_PHASE_STANDS:
-	case STEER_PHASE_FIXED:
+	else if (phase == STEER_PHASE_MEASURE || phase == STEER_PHASE_PROBE)
+		rest_step(st);
+	else
 		steer_begin(st);
-		break;
-	}
 }
 
 static void step_run(struct step *st)
