@@ -32,6 +32,7 @@
 struct ticket_view {
 	int64_t id;         /* 0 = none yet */
 	bool was_held;      /* it has been held before this decision, in job-init */
+	bool only_restore;  /* by nothing but restores: it takes no turn in the queue */
 	bool released;      /* it was let go (by a decision, an override or an operator): never held
 			       again in job-init */
 	bool release_asked; /* an operator's `release`: wins over everything but deny by override */
@@ -58,8 +59,8 @@ struct queue_view {
 	int64_t running_node;        /* released or running jobs on this node that wait for or hold
 					vzdump's lock */
 	struct opt since_release_ms; /* since the last release of a held job on this NAS */
-	int64_t backlog; /* held tickets of this NAS, but this one, that no rule holds: while there
-			    are any, newcomers queue too */
+	int64_t backlog; /* held tickets of this NAS, but this one, that no rule holds, nor a
+			    restore alone: while there are any, newcomers queue too */
 };
 
 struct inputs {

@@ -318,18 +318,25 @@ static void wait_interval(const struct deciding *d, struct queueing *q)
 		span_show(q->set->release_interval_ms, every));
 }
 
-/* The queue is for jobs that were held, for newcomers until those are gone, and for all while a
- * restore reads. */
+/* It takes its turn: jobs that were held, by more than restores, and newcomers until those are
+ * gone. */
+static bool takes_turn(const struct deciding *d)
+{
+	const struct ticket_view *ticket = &d->in->ticket;
+
+	return (ticket->was_held && !ticket->only_restore) || d->in->queue.ahead > 0 ||
+		d->in->queue.backlog > 0;
+}
+
+/* The queue is for jobs that take turns, and for all while a restore reads. */
 static bool queue_applies(const struct deciding *d)
 {
-	const struct queue_view *queue = &d->in->queue;
 	bool goes = d->base == VERDICT_ALLOW || d->base == VERDICT_THROTTLE;
 
 	if (d->base == VERDICT_THROTTLE && !d->in->lever)
 		goes = d->set->without_lever != VERDICT_DENY;
 	return goes && !d->at_once && d->base_step != 2 && !deciding_mid_job(d) &&
-		(d->in->ticket.was_held || queue->ahead > 0 || queue->backlog > 0 ||
-			restore_reads(d));
+		(takes_turn(d) || restore_reads(d));
 }
 
 static void wait_in_queue(struct deciding *d)
@@ -339,10 +346,10 @@ static void wait_in_queue(struct deciding *d)
 	const struct ticket_view *ticket = &d->in->ticket;
 	struct queueing q = {.rule = policy_rule(d->policy, ticket->hold_rule)};
 	struct end end;
-	size_t i;
+	size_t n = takes_turn(d) ? sizeof(waits) / sizeof(waits[0]) : 1, i;
 
 	q.set = q.rule ? &q.rule->set : &d->policy->defaults;
-	for (i = 0; i < sizeof(waits) / sizeof(waits[0]) && !q.waits_for; i++)
+	for (i = 0; i < n && !q.waits_for; i++)
 		waits[i](d, &q);
 	if (!q.waits_for) {
 		trace_add(d->trace, 7, "it need not wait any longer");

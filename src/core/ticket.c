@@ -28,10 +28,16 @@ static int64_t held_ms(const struct ticket *ticket, int64_t now_ms)
 	return span_add(span_since(ticket->held_boot_ms, end).v, ticket->held_before_ms);
 }
 
+static bool was_held(const struct ticket *ticket)
+{
+	return ticket->held_boot_ms.known || ticket->held_before_ms > 0;
+}
+
 static void view(const struct ticket *ticket, int64_t now_ms, struct ticket_view *ret)
 {
 	ret->id = ticket->id;
-	ret->was_held = ticket->held_boot_ms.known || ticket->held_before_ms > 0;
+	ret->was_held = was_held(ticket);
+	ret->only_restore = ticket->only_restore;
 	ret->released = ticket->state != TICKET_HELD && ticket->state != TICKET_NONE;
 	ret->release_asked = ticket->release_asked;
 	ret->expired = ticket->expired;
@@ -98,7 +104,7 @@ static void let_go(struct ticket_run *run, struct ticket *ticket)
 	ticket->state = TICKET_RELEASED;
 	ticket->released_boot_ms = OPT(run->now.boot_ms);
 	ticket->slot = ticket->request.client != CLIENT_WAIT;
-	ticket->took_queue = ticket->held_boot_ms.known || ticket->held_before_ms > 0;
+	ticket->took_queue = was_held(ticket) && !ticket->only_restore;
 	if (ticket->took_queue)
 		ticket_list_note_release(run->tickets, ticket->nas, run->now.boot_ms);
 }
@@ -113,6 +119,8 @@ static void apply(struct ticket_run *run, struct ticket *ticket, const struct de
 		ticket->expired_to = d->verdict;
 	}
 	if (d->act == VERDICT_HOLD) {
+		ticket->only_restore = d->reasons[0].code == REASON_RESTORE &&
+			(ticket->only_restore || !was_held(ticket));
 		ticket->state = TICKET_HELD;
 		if (!ticket->held_boot_ms.known)
 			ticket->held_boot_ms = OPT(run->now.boot_ms);

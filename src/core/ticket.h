@@ -59,6 +59,7 @@ struct ticket {
 	char hold_rule[RULE_NAME_MAX];
 	int hold_step;
 	struct opt hold_blind_ms;
+	bool only_restore;       /* nothing but restores has held it so far */
 	struct opt too_slow_ppm; /* see decide.h */
 	bool slot;               /* counts against max_running of its NAS */
 	bool took_queue; /* it was held and then released: counts as a release of the backlog */

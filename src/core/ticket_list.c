@@ -122,14 +122,19 @@ static struct opt since_release(const struct tickets *tickets, const char *nas, 
 	return OPT_NONE;
 }
 
-/* Only what waits for its turn stands before others: not who is held by a rule, nor who could not
- * take its turn because of its own node or window. */
+/* Neither held by a rule, nor by a restore alone, which takes no turn. */
+static bool queues(const struct ticket *ticket)
+{
+	return !ticket->last.base_holds && !ticket->only_restore;
+}
+
+/* Only what waits for its turn stands before others: not who could not take it because of its own
+ * node or window. */
 static bool in_line(const struct ticket *ticket)
 {
 	enum reason_code waits_for = ticket->last.reasons[0].code;
 
-	return !ticket->last.base_holds && waits_for != REASON_QUEUE_NODE &&
-		waits_for != REASON_QUEUE_WINDOW;
+	return queues(ticket) && waits_for != REASON_QUEUE_NODE && waits_for != REASON_QUEUE_WINDOW;
 }
 
 /* One job at a time holds vzdump's lock on a node: pve-manager PVE/VZDump.pm getlock. Other clients
@@ -156,7 +161,7 @@ void ticket_list_queue(const struct tickets *tickets, const struct ticket *ticke
 			before = false;
 		} else if (other->state == TICKET_HELD) {
 			ret->ahead += before && same_nas && in_line(other);
-			ret->backlog += same_nas && !other->last.base_holds;
+			ret->backlog += same_nas && queues(other);
 		} else if (other->slot) {
 			ret->running_nas += same_nas;
 			ret->running_node += shares_lock(other, request);

@@ -38,6 +38,7 @@ static json_t *view_value(const struct ticket_view *view)
 	return part_done(object,
 		object && json_put_int(object, "id", view->id) &&
 			json_put_bool(object, "was_held", view->was_held) &&
+			(!view->only_restore || json_put_bool(object, "only_restore", true)) &&
 			json_put_bool(object, "released", view->released) &&
 			json_put_bool(object, "release_asked", view->release_asked) &&
 			json_put_bool(object, "expired", view->expired) &&
@@ -57,6 +58,7 @@ static bool view_read(const json_t *value, struct ticket_view *ret, struct err *
 
 	if (!json_get_int(value, "id", 0, INT64_MAX, &ret->id, err) ||
 		!json_get_bool(value, "was_held", &ret->was_held, err) ||
+		!json_may_bool(value, "only_restore", &ret->only_restore, err) ||
 		!json_get_bool(value, "released", &ret->released, err) ||
 		!json_get_bool(value, "release_asked", &ret->release_asked, err) ||
 		!json_get_bool(value, "expired", &ret->expired, err) ||

@@ -108,6 +108,7 @@ static bool state_put(json_t *object, const struct ticket *ticket)
 		json_put_text(object, "hold_rule", ticket->hold_rule) &&
 		json_put_int(object, "hold_step", ticket->hold_step) &&
 		json_put_opt(object, "hold_blind_ms", ticket->hold_blind_ms) &&
+		json_put_bool(object, "only_restore", ticket->only_restore) &&
 		json_put_opt(object, "too_slow_ppm", ticket->too_slow_ppm) &&
 		json_put_bool(object, "slot", ticket->slot) &&
 		json_put_bool(object, "took_queue", ticket->took_queue) &&
@@ -170,6 +171,7 @@ static bool numbers_read(const json_t *value, struct ticket *ret, struct err *er
 static bool flags_read(const json_t *value, struct ticket *ret, struct err *err)
 {
 	return json_get_bool(value, "release_asked", &ret->release_asked, err) &&
+		json_may_bool(value, "only_restore", &ret->only_restore, err) &&
 		json_get_bool(value, "expired", &ret->expired, err) &&
 		json_get_bool(value, "slot", &ret->slot, err) &&
 		json_get_bool(value, "took_queue", &ret->took_queue, err) &&

@@ -458,16 +458,20 @@ void check_decided(struct sim *sim, struct job *job, const struct outcome *outco
 		check_broken(sim, INV_SETTLE, "%s is held again after it was let go", job->name);
 	if (init && goes(d->act) && !ticket_was_released(outcome) && ordinary(d))
 		check_restore(sim, job);
-	if (init && goes(d->act) && outcome->before == TICKET_HELD && ordinary(d)) {
+	if (init && goes(d->act) && outcome->before == TICKET_HELD && ordinary(d) &&
+		job->held_otherwise) {
 		check_settle(sim, job);
 		check_slots(sim, job);
 		check_order(sim, job);
 	}
 	at = check_nas_at(sim, sim_mapping(sim, job->storage)->nas);
-	if (init && goes(d->act) && outcome->before == TICKET_HELD && at >= 0)
+	if (init && goes(d->act) && outcome->before == TICKET_HELD && at >= 0 &&
+		job->held_otherwise)
 		sim->gate.watches[at].ledger.released_ms = sim->t;
 	if (init && d->act == VERDICT_HOLD)
 		note_hold(sim, job, d);
+	if (init && d->act == VERDICT_HOLD && d->reasons[0].code != REASON_RESTORE)
+		job->held_otherwise = true;
 	if (init && goes(d->act))
 		job->was_released = true;
 	for (i = 0; i < sim->n_jobs && goes(d->act); i++)

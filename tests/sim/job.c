@@ -335,7 +335,7 @@ bool job_start(struct sim *sim, struct job *job)
 	job->held_ms = job->inside_ms = 0;
 	job->may_ms = SIM_NEVER / 2;
 	job->rule_held[0] = job->limit_rule[0] = '\0';
-	job->was_released = job->operator_hold = false;
+	job->was_released = job->operator_hold = job->held_otherwise = false;
 	job->ticket_state = TICKET_NONE;
 	sim_line(sim, "%s starts", job->name);
 	go_on(sim, job);

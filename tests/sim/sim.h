@@ -164,6 +164,7 @@ struct job {
 	int64_t rule_held_ms;            /* when; -1: none did */
 	char limit_rule[RULE_NAME_MAX];  /* whose max_running counts */
 	bool was_released, operator_hold;
+	bool held_otherwise; /* by more than restores: it takes its turn */
 	int64_t free_since;
 	enum ticket_state ticket_state;
 };

@@ -151,6 +151,23 @@ static void a_restore_ends_and_the_job_goes(void **state)
 	decides(VERDICT_ALLOW, VERDICT_ALLOW, 6, REASON_NO_RULE);
 }
 
+static void what_only_a_restore_held_takes_no_turn(void **state)
+{
+	(void)state;
+	in.ticket = (struct ticket_view){.was_held = true, .only_restore = true, .held_ms = HOUR};
+	in.queue = (struct queue_view){.running_nas = 5, .running_node = 1};
+	decides(VERDICT_ALLOW, VERDICT_ALLOW, 6, REASON_NO_RULE);
+	in.readers = OPT(1);
+	decides(VERDICT_HOLD, VERDICT_HOLD, 7, REASON_RESTORE);
+	in.queue.backlog = 1;
+	decides(VERDICT_HOLD, VERDICT_HOLD, 7, REASON_RESTORE);
+	in.readers = OPT(0);
+	decides(VERDICT_HOLD, VERDICT_HOLD, 7, REASON_QUEUE_NODE);
+	in.queue = (struct queue_view){.running_nas = 5};
+	in.ticket.only_restore = false;
+	decides(VERDICT_HOLD, VERDICT_HOLD, 7, REASON_QUEUE_NAS);
+}
+
 static void what_outranks_the_queue_outranks_a_restore(void **state)
 {
 	(void)state;
@@ -566,6 +583,7 @@ int main(void)
 		TEST(every_kind_of_client_waits_for_a_restore),
 		TEST(waiting_for_a_restore_is_of_the_jobs_one_budget),
 		TEST(a_restore_ends_and_the_job_goes),
+		TEST(what_only_a_restore_held_takes_no_turn),
 		TEST(what_outranks_the_queue_outranks_a_restore),
 		TEST(a_restore_elsewhere_is_not_an_unmapped_storages),
 		TEST(a_gate_that_observes_lets_it_go_while_a_restore_reads),

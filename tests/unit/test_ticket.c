@@ -451,8 +451,8 @@ static void a_question_on_its_way_gets_what_was_decided_meanwhile(void **state)
 	assert_int_equal(tickets.n, 1);
 }
 
-/* They go one after the other when it is done, in the order in which they asked. */
-static void jobs_wait_for_a_restore_and_go_in_order(void **state)
+/* As they would have gone without it: it is no backlog. */
+static void jobs_wait_for_a_restore_and_go_together(void **state)
 {
 	int64_t first, second;
 
@@ -464,14 +464,49 @@ static void jobs_wait_for_a_restore_and_go_in_order(void **state)
 	assert_int_equal(last_told()->code, REASON_RESTORE);
 	tick_after(20 * MIN);
 	assert_int_equal(state_of(first), TICKET_HELD);
+	assert_true(ticket_find(&tickets, first)->only_restore);
 	readers = OPT(0);
 	tick_after(10 * SEC);
 	assert_int_equal(state_of(first), TICKET_RELEASED);
-	assert_int_equal(state_of(second), TICKET_HELD);
-	ticket_started(&run, first);
-	ticket_ended(&run, first, "job-end");
-	tick_after(MIN);
 	assert_int_equal(state_of(second), TICKET_RUNNING);
+	assert_false(ticket_find(&tickets, first)->took_queue);
+}
+
+/* Where others wait for their turn, they do so too. */
+static void after_a_restore_nobody_overtakes_a_backlog(void **state)
+{
+	int64_t held, waits;
+
+	(void)state;
+	md2_does(MD_OP_RECOVERY);
+	held = ask_as(CLIENT_VZDUMP, "pve1", 10);
+	assert_int_equal(state_of(held), TICKET_HELD);
+	readers = OPT(1);
+	md2_does(MD_OP_IDLE);
+	tick_after(0); /* its clear time begins */
+	waits = ask_as(CLIENT_VZDUMP, "pve2", 11);
+	assert_int_equal(last_told()->code, REASON_RESTORE);
+	tick_after(11 * MIN);
+	assert_int_equal(ticket_find(&tickets, held)->last.reasons[0].code, REASON_RESTORE);
+	assert_false(ticket_find(&tickets, held)->only_restore);
+	assert_true(ticket_find(&tickets, waits)->only_restore);
+	readers = OPT(0);
+	tick_after(10 * SEC);
+	assert_int_equal(state_of(held), TICKET_RELEASED);
+	assert_int_equal(state_of(waits), TICKET_RELEASED);
+	/* A newcomer takes no turn before one that waits for its own. */
+	md2_does(MD_OP_RECOVERY);
+	held = ask_as(CLIENT_VZDUMP, "pve3", 12);
+	md2_does(MD_OP_IDLE);
+	readers = OPT(1);
+	tick_after(0);
+	waits = ask_as(CLIENT_RUN, "pve4", 13);
+	readers = OPT(0);
+	tick_after(10 * SEC);
+	assert_int_equal(state_of(held), TICKET_HELD);
+	assert_int_equal(state_of(waits), TICKET_HELD);
+	assert_int_equal(ticket_find(&tickets, waits)->last.reasons[0].code, REASON_QUEUE_BEHIND);
+	assert_false(ticket_find(&tickets, waits)->only_restore);
 }
 
 /* Inside the job the share is the one that was decided for all of it. */
@@ -717,7 +752,8 @@ int main(void)
 		T(an_observed_hold_goes),
 		T(once_let_go_it_is_never_held_again),
 		T(a_question_on_its_way_gets_what_was_decided_meanwhile),
-		T(jobs_wait_for_a_restore_and_go_in_order),
+		T(jobs_wait_for_a_restore_and_go_together),
+		T(after_a_restore_nobody_overtakes_a_backlog),
 		T(what_too_slow_made_of_a_job_stays_with_it),
 		T(an_override_denies_a_held_job),
 		T(a_backlog_goes_one_by_one_in_order),

@@ -134,6 +134,7 @@ static void pick_inputs(struct inputs *in)
 		pick_array(&in->facts.arrays[i], (int)i);
 	in->ticket = (struct ticket_view){.id = pick(3),
 		.was_held = pick(2),
+		.only_restore = pick(3) == 0,
 		.released = pick(2),
 		.release_asked = pick(8) == 0,
 		.expired = pick(4) == 0,
@@ -317,6 +318,7 @@ static void pick_ticket(struct ticket *ticket)
 	pick_text(ticket->hold_rule, sizeof(ticket->hold_rule));
 	ticket->hold_step = (int)pick(6);
 	ticket->hold_blind_ms = pick_opt();
+	ticket->only_restore = pick(2);
 	ticket->too_slow_ppm = pick_opt();
 	ticket->last.protect_ppm = pick(1000001);
 	ticket->last.too_slow_ppm = pick_opt();
