@@ -128,6 +128,7 @@ READER=$(edit "$PBS" "task('reader', 'store:vm/100')")
 ok 'a restore from a backup server is seen' wait_for 40 tasks_are "[x['kind'] for x in a['tasks'] if x['upid'] == r'$READER']" "['restore']"
 W2=$(worker $$)
 ask "$W2"
+# shellcheck disable=SC2034
 T2=$(get 'a["ticket"]')
 ok 'a job that would start now waits for it' is 'a["act"]' hold
 ok 'and knows why' is 'a["reasons"][0]["code"]' restore

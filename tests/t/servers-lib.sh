@@ -43,6 +43,7 @@ server_start() {
 	wait_for 20 test -s "$folder/ready" || { sed 's/^/# /' "$folder/out"; skip_all 'a fake server cannot listen'; }
 	port=$(sed -n '1s/ .*//p' "$folder/ready")
 	echo "$port" >"$folder/port"
+	# shellcheck disable=SC2034
 	if [ "$kind" = pbs ]; then
 		PBS_PORT=$port PBS_PID=$pid
 	else
@@ -51,8 +52,13 @@ server_start() {
 }
 
 server_stop() {
+	local pid left=()
 	kill -KILL "$1" 2>/dev/null
 	wait "$1" 2>/dev/null
+	for pid in "${STARTED[@]}"; do
+		[ "$pid" = "$1" ] || left+=("$pid")
+	done
+	STARTED=("${left[@]}")
 }
 
 # token FILE TEXT
