@@ -114,8 +114,8 @@ bool levers_record(struct gate *gate, int64_t ticket, const char *lever, const c
 		return true;
 	}
 	if (one && one->thinned) {
-		snprintf(counted, sizeof(counted), "%.300s (%lld changes in between)",
-			why ? why : "", (long long)one->thinned);
+		snprintf(counted, sizeof(counted), "%.300s (%lld change%s in between)",
+			why ? why : "", (long long)one->thinned, one->thinned == 1 ? "" : "s");
 		row.why = counted;
 	}
 	if (!write_row(gate->store, &row))

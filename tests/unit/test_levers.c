@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: MIT
+/* What the levers' parts do by themselves: which rule an array is under, how a path is divided,
+ * what the record gets. */
+#include "core_policy.h"
+#include "store_room.h"
+
+#include "gate/levers_impl.h"
+#include "gate/matched.h"
+
+static struct levers levers;
+static struct gate gate;
+static struct made_policy made;
+static struct inputs in;
+
+static void array_works_only_while_it_moves(void **state)
+{
+	struct array_facts array = made_array("md2", MD_OP_RECOVERY);
+
+	(void)state;
+	assert_true(matched_works(&array));
+	array.sync_state = MD_SYNC_DELAYED;
+	assert_false(matched_works(&array));
+	array = made_array("md2", MD_OP_FROZEN);
+	assert_false(matched_works(&array));
+	array = made_array("md2", MD_OP_IDLE);
+	assert_false(matched_works(&array));
+	array = made_array("md2", MD_OP_CHECK);
+	assert_true(matched_works(&array));
+}
+
+static void first_matching_rule_unless_it_only_observes(void **state)
+{
+	struct array_facts array = made_array("md2", MD_OP_RECOVERY);
+
+	(void)state;
+	made_policy(&made);
+	memset(&in, 0, sizeof(in));
+	in.facts.sensor = SENSOR_OK;
+	assert_ptr_equal(matched_on(&made.policy, &in, &array), &made.policy.rules[RULE_REBUILD]);
+	/* What was seen last counts while the NAS cannot be seen. */
+	in.facts.sensor = SENSOR_SILENT;
+	assert_ptr_equal(matched_on(&made.policy, &in, &array), &made.policy.rules[RULE_REBUILD]);
+	made.rules[RULE_REBUILD].set.observe = true;
+	assert_null(matched_on(&made.policy, &in, &array));
+	made.rules[RULE_REBUILD].set.observe = false;
+	made.policy.observe = true;
+	assert_null(matched_on(&made.policy, &in, &array));
+	made.policy.observe = false;
+	made.policy.enabled = false;
+	assert_null(matched_on(&made.policy, &in, &array));
+	made.policy.enabled = true;
+	array = made_array("md2", MD_OP_IDLE);
+	assert_null(matched_on(&made.policy, &in, &array));
+}
+
+static void steer_to(size_t i, enum steer_path path, int64_t rate, int64_t units)
+{
+	levers.arrays[i].out.path = path;
+	levers.arrays[i].out.rate = rate;
+	levers.arrays[i].units = units;
+}
+
+static void a_job_gets_the_narrowest_of_its_arrays(void **state)
+{
+	struct job_path path;
+
+	(void)state;
+	memset(&levers, 0, sizeof(levers));
+	path = levers_path(&levers, 0);
+	assert_int_equal(path.path, STEER_FREE);
+	assert_null(path.steered);
+	steer_to(0, STEER_OPEN, 0, 1);
+	steer_to(1, STEER_LIMIT, 10000000, 2);
+	steer_to(2, STEER_LIMIT, 8000000, 1);
+	steer_to(3, STEER_REST, 0, 1);
+	path = levers_path(&levers, 0x3);
+	assert_int_equal(path.path, STEER_LIMIT);
+	assert_int_equal(path.rate / path.units, 5000000);
+	/* By each stream's part, not by the whole. */
+	path = levers_path(&levers, 0x7);
+	assert_ptr_equal(path.steered, &levers.arrays[1]);
+	path = levers_path(&levers, 0xf);
+	assert_int_equal(path.path, STEER_REST);
+	/* A path that nobody uses now is not divided by nothing. */
+	steer_to(1, STEER_LIMIT, 10000000, 0);
+	path = levers_path(&levers, 0x2);
+	assert_int_equal(path.units, 1);
+}
+
+static void a_path_is_written_for_people(void **state)
+{
+	char text[64];
+
+	(void)state;
+	assert_string_equal(levers_path_text(STEER_LIMIT, 10000000, text), "limit 10 MB/s");
+	assert_string_equal(levers_path_text(STEER_REST, 0, text), "rest");
+	assert_string_equal(levers_path_text(STEER_NONE, 0, text), "free");
+}
+
+static void arrays_that_learned_are_kept_while_there_is_room(void **state)
+{
+	struct steered *first, *again;
+	char name[MD_NAME_MAX];
+	int i;
+
+	(void)state;
+	memset(&levers, 0, sizeof(levers));
+	memset(&gate, 0, sizeof(gate));
+	levers.gate = &gate;
+	first = steered_make(&levers, "nas1", "md2");
+	assert_non_null(first);
+	assert_ptr_equal(steered_make(&levers, "nas1", "md2"), first);
+	for (i = 1; i < LEVERS_ARRAYS; i++) {
+		snprintf(name, sizeof(name), "md%d", 100 + i);
+		again = steered_make(&levers, "nas1", name);
+		assert_non_null(again);
+		again->protects = true;
+	}
+	first->protects = true;
+	assert_null(steered_make(&levers, "nas1", "md999"));
+	/* One that is done makes room. */
+	levers.arrays[LEVERS_ARRAYS - 1].protects = false;
+	assert_non_null(steered_make(&levers, "nas1", "md999"));
+}
+
+/* ---- the record ---- */
+
+static int rows, moved_rows;
+static char last_why[400], last_after[64];
+
+static void count_row(void *data, const struct store_lever *action)
+{
+	(void)data;
+	if (!rows++) {
+		snprintf(last_why, sizeof(last_why), "%s", action->why ? action->why : "");
+		snprintf(last_after, sizeof(last_after), "%s", action->after);
+	}
+}
+
+static void count_moved(void *data, const struct store_lever *action)
+{
+	(void)data;
+	moved_rows++;
+	assert_string_equal(action->before, "free");
+}
+
+static void look_at_record(void)
+{
+	struct err err = {0};
+
+	rows = moved_rows = 0;
+	assert_true(store_lever_actions(gate.store, 100, count_row, NULL, &err));
+	assert_true(store_levers_moved(gate.store, count_moved, NULL, &err));
+}
+
+static bool move(const char *after, bool put_back)
+{
+	return levers_record(
+		&gate, 7, "block-jobs", "pve1/101", "free", after, "because", put_back);
+}
+
+static void slices_are_thinned_but_never_what_puts_back(void **state)
+{
+	int i;
+
+	(void)state;
+	memset(&levers, 0, sizeof(levers));
+	memset(&gate, 0, sizeof(gate));
+	gate.levers = &levers;
+	room_open_store(*state);
+	gate.store = ((struct room *)*state)->store;
+	levers.gate = &gate;
+	assert_true(move("rest", false));
+	look_at_record();
+	assert_int_equal(rows, 1);
+	assert_int_equal(moved_rows, 1);
+	for (i = 0; i < 10; i++) {
+		assert_true(move("open", false));
+		assert_true(move("rest", false));
+	}
+	look_at_record();
+	assert_int_equal(rows, 2); /* each of the two settings once */
+	assert_true(move("limit 10 MB/s", false));
+	look_at_record();
+	assert_int_equal(rows, 3);
+	assert_string_equal(last_after, "limit 10 MB/s");
+	assert_string_equal(last_why, "because (19 changes in between)");
+	assert_true(move("limit 11 MB/s", false));
+	look_at_record();
+	assert_int_equal(rows, 4); /* another limit is another setting */
+	assert_int_equal(moved_rows, 1);
+	assert_true(move("free", true));
+	look_at_record();
+	assert_int_equal(moved_rows, 0);
+	/* Moved again at once: that is a change. */
+	assert_true(move("rest", false));
+	look_at_record();
+	assert_int_equal(rows, 6);
+	assert_int_equal(moved_rows, 1);
+	assert_true(move("rest", false));
+	look_at_record();
+	assert_int_equal(rows, 6);
+	/* A minute later it is written again. */
+	for (i = 0; i < RECORDED_WORDS; i++)
+		levers.recorded[0].words[i].at_ms -= MS_MINUTE;
+	assert_true(move("rest", false));
+	look_at_record();
+	assert_int_equal(rows, 7);
+	assert_string_equal(last_why, "because (1 change in between)");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(array_works_only_while_it_moves),
+		cmocka_unit_test(first_matching_rule_unless_it_only_observes),
+		cmocka_unit_test(a_job_gets_the_narrowest_of_its_arrays),
+		cmocka_unit_test(a_path_is_written_for_people),
+		cmocka_unit_test(arrays_that_learned_are_kept_while_there_is_room),
+		ROOM_TEST(slices_are_thinned_but_never_what_puts_back),
+	};
+
+	return cmocka_run_group_tests_name("levers", tests, NULL, NULL);
+}
