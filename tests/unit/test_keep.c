@@ -103,6 +103,10 @@ static void what_is_written_is_in_range(void **state)
 
 #define ASK_HEAD "{\"ticket\":17,\"worker\":{\"pid\":1,\"start_ticks\":2},\"storage\":\"nas\","
 
+#define NO_TICKET                                                                                  \
+	"{\"ticket\":0,\"worker\":{\"pid\":1,\"start_ticks\":2},\"storage\":\"nas\","              \
+	"\"guest\":100,\"n_jobs\":1,\"path\":\"free\"}"
+
 static void a_bad_question_is_refused(void **state)
 {
 	static const char *const bad[] = {
@@ -118,8 +122,7 @@ static void a_bad_question_is_refused(void **state)
 		ASK_HEAD "\"guest\":100,\"n_jobs\":1,\"path\":\"free\",\"moved\":-5}",
 		ASK_HEAD "\"guest\":100,\"n_jobs\":1,\"path\":\"free\",\"rate\":-5}",
 		ASK_HEAD "\"guest\":100,\"n_jobs\":1,\"path\":\"free\",\"ending\":1}",
-		"{\"ticket\":0,\"worker\":{\"pid\":1,\"start_ticks\":2},\"storage\":\"nas\","
-		"\"guest\":100,\"n_jobs\":1,\"path\":\"free\"}",
+		NO_TICKET,
 		"{\"ticket\":7,\"storage\":\"nas\",\"guest\":100,\"n_jobs\":1,\"path\":\"free\"}",
 	};
 	static const char good[] = ASK_HEAD "\"guest\":100,\"n_jobs\":1,\"path\":\"free\"}";
