@@ -152,13 +152,11 @@ static void flat_seen(struct step *st, int64_t mean)
 	}
 }
 
-/* How many stretches of calm must be compared: more where clients wrote before, and the most where
- * it speaks against what is known and no other client explains it. */
+/* How many stretches of calm must be compared: one more where it speaks against what is known and
+ * no other client explains it. */
 static int flats_needed(const struct steer *s)
 {
-	if (s->ref.known && !s->foreign)
-		return STEER_FLATS;
-	return s->full_write > STEER_QUIET ? STEER_FLATS - 1 : 2;
+	return s->ref.known && !s->foreign ? STEER_FLATS : STEER_FLATS - 1;
 }
 
 static void flat_read(struct step *st, int64_t rate, int64_t ms)

@@ -108,6 +108,22 @@ static void writes_that_begin_while_the_path_is_shut_and_drained_are_anothers(vo
 	assert_false(w.steer.calm_ms);
 }
 
+static void what_has_fallen_far_and_goes_on_is_anothers_after_what_a_cache_may_take(void **state)
+{
+	(void)state;
+	w.array.baseline = OPT_NONE;
+	w.write = 50 * MBS;
+	look(1);
+	w.write = 20 * MBS;
+	w.rate = 10 * MBS;
+	look(40);
+	assert_int_equal(w.steer.foreign, 0);
+	assert_int_equal(w.out.reason, STEER_DRAINING);
+	look(10);
+	assert_int_equal(w.steer.foreign, 20 * MBS);
+	assert_false(w.out.no_grip);
+}
+
 static void a_lever_that_is_not_set_proves_nobody_else(void **state)
 {
 	(void)state;
@@ -195,17 +211,17 @@ static void a_baseline_that_goes_or_is_nothing_changes_nothing(void **state)
 	assert_true(w.out.share_ppm.known);
 }
 
-static void a_quiet_array_is_measured_in_less_than_a_minute(void **state)
+static void a_quiet_array_is_measured_in_little_more_than_a_minute(void **state)
 {
 	(void)state;
 	w.array.baseline = OPT_NONE;
-	look(20);
+	look(30);
 	assert_int_equal(w.out.path, STEER_REST);
 	assert_int_equal(w.out.reason, STEER_MEASURING);
 	assert_string_equal(w.out.text,
 		"what md2 does undisturbed is not known yet; the backups rest "
 		"until it is clear what it does without them");
-	look(9);
+	look(15);
 	assert_int_equal(w.out.path, STEER_OPEN);
 	assert_int_equal(w.steer.ref.v, 20 * MBS);
 }
@@ -304,13 +320,17 @@ int main(void)
 		cmocka_unit_test_setup(with_a_baseline_it_goes_on_by_that, fresh),
 		cmocka_unit_test_setup(
 			writes_that_begin_while_the_path_is_shut_and_drained_are_anothers, fresh),
+		cmocka_unit_test_setup(
+			what_has_fallen_far_and_goes_on_is_anothers_after_what_a_cache_may_take,
+			fresh),
 		cmocka_unit_test_setup(a_lever_that_is_not_set_proves_nobody_else, fresh),
 		cmocka_unit_test_setup(what_its_jobs_do_not_move_is_anothers, fresh),
 		cmocka_unit_test_setup(readings_in_quick_succession_are_one, fresh),
 		cmocka_unit_test_setup(a_window_of_many_minutes_says_nothing, fresh),
 		cmocka_unit_test_setup(a_drop_while_nobody_writes_is_not_theirs, fresh),
 		cmocka_unit_test_setup(a_baseline_that_goes_or_is_nothing_changes_nothing, fresh),
-		cmocka_unit_test_setup(a_quiet_array_is_measured_in_less_than_a_minute, fresh),
+		cmocka_unit_test_setup(
+			a_quiet_array_is_measured_in_little_more_than_a_minute, fresh),
 		cmocka_unit_test_setup(
 			what_never_gets_calm_is_taken_as_it_is_after_ten_minutes, fresh),
 		cmocka_unit_test_setup(

@@ -74,6 +74,19 @@ static void between_good_and_too_much_it_halves_the_way(void **state)
 	assert_int_equal(w.out.rate, 14 * MBS);
 }
 
+static void a_little_room_gives_a_little(void **state)
+{
+	(void)state;
+	steady(8 * MBS);
+	look_proportional(35, 2000);
+	while (w.out.rate == 16 * MBS)
+		look_proportional(1, 60000);
+	assert_int_equal(w.out.rate, 12 * MBS);
+	while (w.out.rate == 12 * MBS)
+		look_proportional(1, 12250);
+	assert_true(w.out.rate > 12 * MBS && w.out.rate < 14 * MBS);
+}
+
 static void a_limit_falls_to_the_least_and_no_further(void **state)
 {
 	(void)state;
@@ -211,6 +224,18 @@ static void a_limit_that_does_not_hold_is_told(void **state)
 	assert_int_equal(w.out.path, STEER_LIMIT);
 }
 
+static void a_limit_that_others_exceed_holds(void **state)
+{
+	(void)state;
+	steady(8 * MBS);
+	w.write = 50 * MBS; /* as long as nothing was limited */
+	look(1);
+	w.rate = 16 * MBS;
+	w.write = 20 * MBS;
+	look(60);
+	assert_false(w.out.no_grip);
+}
+
 static void a_drop_while_nobody_uses_the_limit_is_not_theirs(void **state)
 {
 	(void)state;
@@ -302,6 +327,22 @@ static void slices_that_move_more_take_over(void **state)
 	assert_int_equal(w.out.way, STEER_SLICES);
 }
 
+static void a_limit_that_fails_clearly_gives_way_to_slices_that_were_better(void **state)
+{
+	(void)state;
+	steady(8 * MBS);
+	w.steer.slices = (struct steer_sum){.ms = 600000,
+		.kept = INT64_C(480000000000),
+		.moved = 6000 * MBS,
+		.moved_ms = 600000};
+	look_proportional(30, 60000);
+	while (w.out.path == STEER_LIMIT)
+		look_proportional(1, 60000);
+	assert_int_equal(w.out.path, STEER_REST);
+	assert_int_equal(w.out.reason, STEER_TRYING);
+	assert_true(w.steer.trial);
+}
+
 static void where_a_rebuild_is_slow_to_come_back_only_its_pace_is_measured_anew(void **state)
 {
 	(void)state;
@@ -347,6 +388,7 @@ int main(void)
 		cmocka_unit_test_setup(a_limit_that_is_right_stays, fresh),
 		cmocka_unit_test_setup(a_limit_with_room_grows_and_one_too_high_falls, fresh),
 		cmocka_unit_test_setup(between_good_and_too_much_it_halves_the_way, fresh),
+		cmocka_unit_test_setup(a_little_room_gives_a_little, fresh),
 		cmocka_unit_test_setup(a_limit_falls_to_the_least_and_no_further, fresh),
 		cmocka_unit_test_setup(a_limit_above_what_is_written_is_none, fresh),
 		cmocka_unit_test_setup(
@@ -356,12 +398,15 @@ int main(void)
 		cmocka_unit_test_setup(a_drop_under_a_limit_is_looked_into_first, fresh),
 		cmocka_unit_test_setup(within_the_time_averaged_over_it_looks_into_it_once, fresh),
 		cmocka_unit_test_setup(a_limit_that_does_not_hold_is_told, fresh),
+		cmocka_unit_test_setup(a_limit_that_others_exceed_holds, fresh),
 		cmocka_unit_test_setup(a_drop_while_nobody_uses_the_limit_is_not_theirs, fresh),
 		cmocka_unit_test_setup(a_long_average_is_judged_by_the_minute, fresh),
 		cmocka_unit_test_setup(
 			without_rests_the_first_limit_is_a_guess_by_what_is_written, fresh),
 		cmocka_unit_test_setup(now_and_then_slices_are_tried_again, fresh),
 		cmocka_unit_test_setup(slices_that_move_more_take_over, fresh),
+		cmocka_unit_test_setup(
+			a_limit_that_fails_clearly_gives_way_to_slices_that_were_better, fresh),
 		cmocka_unit_test_setup(
 			where_a_rebuild_is_slow_to_come_back_only_its_pace_is_measured_anew, fresh),
 		cmocka_unit_test_setup(what_was_learned_outlives_a_pause_of_the_jobs, fresh),
