@@ -308,6 +308,8 @@ static bool do_restore(struct sim *sim, const struct words *words)
 		return wrong(sim, words);
 	sim_line(sim, "restore %s %s", word_at(words, 1), word_at(words, 2));
 	sim->readers[i] = unknown ? OPT_NONE : OPT((int64_t)n);
+	if (sim->gate.up)
+		gate_changed(sim);
 	return true;
 }
 

@@ -2,10 +2,11 @@
 /*
  * The gate: src/gate/desk.c, step.c, told.c, waiters.c, world.c and chores.c without an event loop
  * and a database. What happens in which order is theirs: a look ends in a tick of its NAS; an ask,
- * a report, a withdrawal, an override and a new policy in a tick of all; a tick is planned for what
- * ticket_next_ms() says, no sooner than after 200 ms; chores come every 5 s; a NAS that was not
- * looked at since the start is not decided about. The record keeps each ticket as it was at its
- * last outcome, and gives it back through its JSON. Not here: a record that fails.
+ * a report, a withdrawal, an override, a new policy, and a restore that begins or ends in a tick of
+ * all; a tick is planned for what ticket_next_ms() says, no sooner than after 200 ms; chores come
+ * every 5 s; a NAS that was not looked at since the start is not decided about. The record keeps
+ * each ticket as it was at its last outcome, and gives it back through its JSON. Not here: a record
+ * that fails, the levers (tests/sim/steer has their controller).
  */
 #include <stdio.h>
 #include <stdlib.h>
