@@ -15,7 +15,8 @@
 #include "gate/watch.h"
 
 #define AGAIN_LEAST_MS 200
-#define IDLE_MS (30 * MS_SECOND) /* between runs while nothing happens: silent keepers */
+#define RESET_MS (10 * MS_SECOND) /* nothing is moved again sooner after an operator's word */
+#define IDLE_MS (30 * MS_SECOND)  /* between runs while nothing happens: silent keepers */
 
 bool levers_frozen(const struct levers *levers)
 {
@@ -202,15 +203,12 @@ json_t *levers_reset(struct levers *levers, const char *by, int64_t span_ms)
 	moved = levers_moved_json(levers);
 	snprintf(why, sizeof(why), "%s wants everything put back", by);
 	snprintf(levers->frozen_by, sizeof(levers->frozen_by), "%s", by);
-	levers->frozen_ms = span_ms > 0 ? levers->now.boot_ms + span_ms : 0;
+	levers->frozen_ms = levers->now.boot_ms + (span_ms > RESET_MS ? span_ms : RESET_MS);
 	log_notice("Levers are put back by %s for_ms=%lld", by, (long long)span_ms);
 	free_everything(levers, why);
 	if (levers->gate->pbs_levers)
 		pbs_levers_reset(levers->gate->pbs_levers);
-	if (span_ms > 0)
-		levers_run(levers);
-	else
-		levers_changed(levers);
+	levers_run(levers);
 	return moved;
 }
 

@@ -42,8 +42,8 @@ bool levers_busy(const struct levers *levers, const char *nas);
 /* A keeper asks. */
 void levers_keep(struct levers *levers, const struct keep_ask *ask, struct keep_answer *ret);
 
-/* An operator's word: everything back now, and nothing moved again for `span_ms` (0: at once where
- * needed). Tells what was done as JSON. */
+/* An operator's word: everything back now, and nothing moved again for `span_ms` (ten seconds at
+ * least, so that all of it is back once). Tells as JSON what was moved. */
 json_t *levers_reset(struct levers *levers, const char *by, int64_t span_ms);
 
 /* Writes a lever's change into the record, before it is made. False where it could not be recorded:
