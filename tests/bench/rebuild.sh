@@ -1,92 +1,301 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# `make bench-rebuild`: on one rig in one run, how long a rebuild takes (a) undisturbed, (b) beside a buffered writer that nobody
-# gates, (c) with the same writer behind the gate; and when rebuild and backup are both done. MIB: what the writer writes.
+# `make bench-rebuild`: what a rebuild keeps and what a backup gets, on one rig in one run; on plain disks and on disks that seek,
+# with a writer behind a page cache and with a synchronous one. The backup's path is a backup server's (tests/fakes/pbs.py).
+#
+#   steady   a fixed traffic-control limit                slices   full speed for a while, then a rest, by the same rule
+#   lever 4  sync_speed_min and stripe_cache_size by hand, the writer at full speed
+#   gate     what rebuildgate does by itself with protect = "80%", over = "60s"
+# and then when rebuild and backup are both done: without a gate, held, throttled.
+#
+# Under 60 minutes. QUICK=1: a few points on disks that seek, 7 minutes. KINDS and WRITERS choose; the table is printed and, with the
+# picture, in build/bench-rebuild.{txt,svg}; the log from which both are made is build/bench-rebuild.log
+# (python3 tests/bench/curve.py LOG SVG makes them again).
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 B=$(realpath "${BUILD:-build}")
-mib=${MIB:-300} disk_mib=${DISK_MIB:-512} bps=${BPS:-20000000}
+QUICK=${QUICK:-}
+KINDS=${KINDS:-$([ -n "$QUICK" ] && echo seek || echo "plain seek")}
+WRITERS=${WRITERS:-buffered direct}
+export RIG_BPS=${RIG_BPS:-20000000} RIG_DISKS=5 RIG_DISK_MIB=${DISK_MIB:-16384}
+backup_mib=${MIB:-300} race_mib=${RACE_MIB:-1200}
+LOG=$B/bench-rebuild.log
 
 # shellcheck source=tests/rig/lib.sh
 . tests/rig/lib.sh
+# shellcheck source=tests/rig/pbslib.sh
+. tests/rig/pbslib.sh
 reason=$(rig_available) || { echo "no virtual machine can be started here: $reason"; exit 1; }
 bash tests/deps.sh rig
 work=$(mktemp -d "${TMPDIR:-/tmp}/rebuildgate-bench.XXXXXX")
-gate='' writer=''
+gate='' sampler=''
 end() {
 	trap '' INT TERM
-	for pid in $writer $gate; do kill "$pid" 2>/dev/null || true; wait "$pid" 2>/dev/null || true; done
-	rig_cleanup; rm -rf "$work"
+	for pid in $sampler $gate; do kill "$pid" 2>/dev/null || true; done
+	pbs_end
+	rig_cleanup
+	rm -rf "$work"
 }
 trap end EXIT
 
-now() { date +%s.%N; }
-since() { awk -v a="$1" -v b="$(now)" 'BEGIN {printf "%.1f", b - a}'; }
+say() { printf '%s %s\n' "$(date +%H:%M:%S)" "$*"; }
 
-# One rebuild of a whole disk. $1: a command that writes, run in the background; "" for none. Sets rebuild_s, backup_s, total_s.
-segment() {
-	local began backup_done=''
-	rig_ssh "echo idle >/sys/block/md2/md/sync_action" </dev/null
-	rig_fail vdc
-	began=$(now)
-	rig_add vdc
-	rm -f "$work/backup"
-	if [ -n "$1" ]; then
-		(eval "$1" >"$work/writer.log" 2>&1; since "$began" >"$work/backup") &
-		writer=$!
-	fi
-	rig_ssh 'until grep -q "\[5/5\]" /proc/mdstat && ! grep -qE "recovery|resync" /proc/mdstat; do sleep 0.2; done' </dev/null
-	rebuild_s=$(since "$began")
-	if [ -n "$1" ]; then wait "$writer"; writer=''; backup_done=$(cat "$work/backup"); fi
-	backup_s=${backup_done:--}
-	total_s=$(since "$began")
+# --- the log: samples "S MS DONE_KIB WRITTEN_KIB" by the NAS's clock, and marks "M MS WORDS" ----------------------------
+
+sampler_start() {
+	# shellcheck disable=SC2016 # expanded in the NAS
+	RIG_SSH_TIMEOUT=36000 rig_ssh 'while read -r up _ </proc/uptime; do
+			cat /proc/mdstat /proc/diskstats | awk -v up="$up" "
+				/^md2 / { mine = 1 }
+				mine && match(\$0, /\([0-9]+\//) { done = substr(\$0, RSTART + 1, RLENGTH - 2); mine = 0 }
+				\$3 == \"md2\" { written = \$10 }
+				END { printf \"S %.0f %d %d\n\", up * 1000, done, written / 2 }" || exit
+			sleep 1
+		done' </dev/null >>"$LOG" &
+	sampler=$!
 }
 
+sampler_stop() {
+	kill "$sampler" 2>/dev/null || true
+	wait "$sampler" 2>/dev/null || true
+	sampler=
+}
+
+mark() {
+	local up
+	up=$(rig_ssh 'read -r up _ </proc/uptime; echo $up' </dev/null)
+	awk -v up="$up" -v words="$*" 'BEGIN { printf "M %.0f %s\n", up * 1000, words }' >>"$LOG"
+}
+
+sent() { rig_stream_moved backup | cut -d ' ' -f 1; }
+
+# --- segments --------------------------------------------------------------------------------------------------------
+
+# The rebuild goes on for SECONDS more, from its start if need be.
+ensure() {
+	local left
+	left=$(rig_mdstat | awk 'match($0, /\([0-9]+\/[0-9]+\)/) { split(substr($0, RSTART + 1, RLENGTH - 2), n, "/"); print n[2] - n[1] }')
+	[ "${left:-0}" -lt $(($1 * RIG_BPS / 1024)) ] || return 0
+	rig_action idle
+	rig_fail vdc 2>/dev/null || true
+	rig_add vdc
+	sleep 25 # past what the streams write to
+}
+
+idle() { # [SECONDS]
+	mark begin idle - 0
+	sleep "${1:-12}"
+	mark end 0
+}
+
+# A stream at FAMILY SETTING for so long. What counts ends when all of it is on disk.
+segment() { # FAMILY SETTING SECONDS
+	ensure $(($3 + 40))
+	mark begin "$1" "$writer" "$2"
+	rig_stream_start backup "$port"
+	"during_$1" "$2" "$3"
+	[ "$1" != slices ] || pbs_limit none
+	rig_stream_stop backup >"$work/backup" || { cat "$work/backup"; false; }
+	mark end "$(sent)"
+	pbs_limit none
+	sleep 3
+	idle "$idle_s"
+}
+
+during_steady() { # BYTES/S SECONDS
+	sleep "$2"
+}
+
+steady() { # BYTES/S SECONDS
+	pbs_limit "$1"
+	segment steady "$1" "$2"
+}
+
+during_slices() { # SLICE/REST SECONDS
+	local slice=${1%/*} rest=${1#*/} until=$((SECONDS + $2))
+	while [ "$SECONDS" -lt "$until" ]; do
+		pbs_limit none
+		sleep "$slice"
+		pbs_limit 65536
+		sleep "$rest"
+	done
+}
+
+slices() { # SLICE/REST CYCLES
+	local slice=${1%/*} rest=${1#*/}
+	segment slices "$1" $(((slice + rest) * $2 - 1))
+}
+
+during_lever4() { sleep "$2"; }
+
+lever4() { # KIB/S:PAGES SECONDS
+	rig_ssh "echo ${1%:*} >/sys/block/md2/md/sync_speed_min; echo ${1#*:} >/sys/block/md2/md/stripe_cache_size" </dev/null
+	segment lever4 "$1" "$2"
+	rig_ssh "echo system >/sys/block/md2/md/sync_speed_min; echo 256 >/sys/block/md2/md/stripe_cache_size" </dev/null
+}
+
+# --- the gate --------------------------------------------------------------------------------------------------------
+
+gate_start() { # RULE
+	cat >"$work/policy.conf" <<-TEXT
+	name = "bench";
+	defaults = { settle = "2s"; release_interval = "1s"; over = "60s"; };
+	rules = ( { name = "rebuild"; when = { operation = ["recovery"]; }; $1 } );
+	TEXT
+	cat >"$work/gate.conf" <<-TEXT
+	socket = "$work/sock"; socket_group = "$(id -gn)"; database = "$work/record.db"; spill = "$work/spill";
+	policy = "$work/policy.conf"; poll = "2s"; idle_poll = "2s"; task_poll = "2s";
+	nas = ( { name = "nas1"; via = "ssh"; host = "127.0.0.1"; port = $(rig_port); user = "watch"; key_file = "$work/key";
+		known_hosts = "$work/known_hosts"; } );
+	pbs = ( $(pbs_entry) );
+	storages = ( { name = "store1"; nas = "nas1"; pbs = "pbs1"; datastore = "store1"; } );
+	TEXT
+	rm -f "$work"/record.db*
+	"$B/rebuildgated" --config "$work/gate.conf" 2>>"$B/bench-rebuild.journal" &
+	gate=$!
+	for _ in $(seq 100); do
+		"$B/rebuildgate" --socket "$work/sock" status >/dev/null 2>&1 && return
+		sleep 0.1
+	done
+	echo "no gate: $(tail -n 1 "$B/bench-rebuild.journal")"
+	return 1
+}
+
+gate_stop() {
+	kill "$gate"
+	wait "$gate" || true
+	gate=
+}
+
+# The backup's command runs behind the gate, as a job of its own.
+behind_gate() {
+	RIG_STREAM_BY=("$B/rebuildgate" --socket "$work/sock" run --storage store1 --)
+	"$@"
+	RIG_STREAM_BY=()
+}
+
+during_gate() {
+	local until=$((SECONDS + $2))
+	while [ "$SECONDS" -lt "$until" ]; do
+		sleep 5
+		"$B/rebuildgate" --socket "$work/sock" levers 2>&1 | sed "s/^/L $SECONDS /" >>"$B/bench-rebuild.levers" || true
+	done
+}
+
+throttled='verdict = "throttle"; protect = "80%"; running = "throttle"; without_lever = "hold"; too_slow = "allow";'
+
+# A gate watches for days: it has seen the rebuild undisturbed before the backup begins.
+by_gate() { # SECONDS
+	ensure $(($1 + 90))
+	gate_start "$throttled"
+	sleep 6
+	idle 24
+	behind_gate segment gate 80% "$1"
+	gate_stop
+}
+
+# --- the race: one rebuild and one backup of $backup_mib MiB that begins 3 s after it --------------------------------------
+
+race() { # alone|ungated|held|throttled
+	local rebuild backup=0 began
+	rig_action idle
+	rig_fail vdc
+	began=$(date +%s%N)
+	rig_add vdc
+	sleep 3
+	case $1 in
+	alone) ;;
+	ungated) rig_stream_start backup "$port" "total=$backup_mib" ;;
+	*) behind_gate rig_stream_start backup "$port" "total=$backup_mib" ;;
+	esac
+	(
+		rig_ssh 'until grep -q "\[5/5\]" /proc/mdstat && ! grep -qE "recovery|resync" /proc/mdstat; do sleep 0.2; done' </dev/null
+		date +%s%N >"$work/rebuilt"
+	) &
+	rebuild=$!
+	if [ "$1" != alone ]; then
+		rig_stream_wait backup >"$work/backup" || { cat "$work/backup"; false; }
+		backup=$(($(date +%s%N) - began))
+	fi
+	wait "$rebuild"
+	rebuild=$(($(cat "$work/rebuilt") - began))
+	echo "R $kind $writer $1 $((rebuild / 1000000)) $((backup / 1000000))" >>"$LOG"
+	say "$kind $writer $1: rebuild $((rebuild / 1000000000)) s, backup $((backup / 1000000000)) s"
+}
+
+races() {
+	rig_sink_stop
+	rig_mdadm "echo idle >/sys/block/md2/md/sync_action; sleep 1; mdadm --quiet --stop /dev/md2"
+	rig_make_raid6 "$race_mib"
+	rig_sink_start
+	for writer in $WRITERS; do
+		port=$(pbs_port "$writer")
+		[ "$writer" != "${WRITERS%% *}" ] || race alone
+		race ungated
+		[ "$writer" = buffered ] || continue
+		gate_start 'verdict = "hold"; max_hold = "1h";'
+		race held
+		gate_stop
+		gate_start "$throttled"
+		race throttled
+		gate_stop
+	done
+}
+
+# --- all of it -------------------------------------------------------------------------------------------------------
+
+# Settings around what facts about both kinds of disks suggest for 80 %, scaled by the disks' rate.
+curve() {
+	local mb=$((RIG_BPS / 20)) limit pair
+	local -A limits=([seek-direct]="1 3" [seek-buffered]="4 9" [plain-direct]="4 8" [plain-buffered]="6 12")
+	local -A pairs=([seek-direct]="10/30" [seek-buffered]="10/30" [plain-direct]="8/32" [plain-buffered]="8/32")
+	say "$kind disks, $writer writer"
+	idle "$idle_s"
+	for limit in ${limits[$kind-$writer]}; do
+		steady $((limit * mb)) "$steady_s"
+		[ -z "$QUICK" ] || break
+	done
+	for pair in ${pairs[$kind-$writer]} $([ -n "$QUICK" ] || echo 15/25); do
+		slices "$pair" "$cycles"
+	done
+	if [ -z "$QUICK" ]; then
+		lever4 "$((RIG_BPS * 8 / 10 / 1024)):4096" 30
+		lever4 200000:4096 30
+	fi
+	by_gate "$gate_s"
+}
+
+idle_s=12 steady_s=44 cycles=2 gate_s=200
+[ -z "$QUICK" ] || { idle_s=8 steady_s=24 cycles=1 gate_s=100; }
 rig_build
-RIG_DISKS=5 RIG_DISK_MIB=$disk_mib RIG_BPS=$bps rig_start
-rig_known_hosts "$work/known_hosts"
-cp "$(rig_key)" "$work/key"; chmod 600 "$work/key"
-rig_make_raid6
-
-cat >"$work/policy.conf" <<EOF
-@include "$PWD/policy/protect-rebuild.conf"
-defaults = { settle = "2s"; release_interval = "1s"; };
-EOF
-cat >"$work/gate.conf" <<EOF
-socket = "$work/sock"; socket_group = "$(id -gn)"; database = "$work/record.db"; spill = "$work/spill";
-policy = "$work/policy.conf"; poll = "2s"; idle_poll = "5s";
-nas = ( { name = "nas1"; via = "ssh"; host = "127.0.0.1"; port = $(rig_port); user = "watch"; key_file = "$work/key"; known_hosts = "$work/known_hosts"; } );
-storages = ( { name = "nas-backup"; nas = "nas1"; } );
-EOF
-"$B/rebuildgated" --config "$work/gate.conf" 2>"$work/gate.log" &
-gate=$!
-for _ in $(seq 100); do "$B/rebuildgate" --socket "$work/sock" status >/dev/null 2>&1 && break; sleep 0.1; done
-
-write="rig_write_buffered $mib"
-gated="sleep 3; $B/rebuildgate --socket $work/sock run --storage nas-backup -- $work/write"
-# `run` gates a command of its own, so the writer is one: the same login, the same program in the NAS.
-cat >"$work/write" <<EOF
-#!/bin/bash
-exec ssh -F none -i $(rig_key) -p $(rig_port) -T -o BatchMode=yes -o IdentitiesOnly=yes -o StrictHostKeyChecking=yes \
-	-o UserKnownHostsFile=$work/known_hosts -o GlobalKnownHostsFile=/dev/null -o LogLevel=ERROR -o ControlPath=none root@127.0.0.1 \
-	load write buffered /dev/md2 total=$mib </dev/null
-EOF
-chmod +x "$work/write"
-
-echo "RAID 6 of five disks of $disk_mib MiB at $((bps / 1000000)) MB/s each; the writer writes $mib MiB through the page cache, beginning 3 s after the rebuild"
-printf '%-46s %10s %10s %10s %8s\n' "" "rebuild" "backup" "both done" "rebuild"
-segment ''; first=$rebuild_s
-printf '%-46s %8s s %10s %8s s %8s\n' "(a) rebuild alone" "$rebuild_s" - "$total_s" 1
-segment "sleep 3; $write"; ungated=$rebuild_s
-printf '%-46s %8s s %8s s %8s s %6s x\n' "(b) beside an ungated writer" "$rebuild_s" "$backup_s" "$total_s" "$(awk -v a="$first" -v b="$ungated" 'BEGIN {printf "%.2f", b / a}')"
-segment "$gated"; behind=$rebuild_s
-printf '%-46s %8s s %8s s %8s s %6s x\n' "(c) with the writer behind the gate" "$rebuild_s" "$backup_s" "$total_s" "$(awk -v a="$first" -v b="$behind" 'BEGIN {printf "%.2f", b / a}')"
-segment ''; last=$rebuild_s
-printf '%-46s %8s s %10s %8s s %6s x\n' "(a) again" "$rebuild_s" - "$total_s" "$(awk -v a="$first" -v b="$last" 'BEGIN {printf "%.2f", b / a}')"
-"$B/rebuildgate" --socket "$work/sock" log | sed 's/^/    /'
-limit=$(awk -v a="$first" -v b="$last" 'BEGIN {printf "%.2f", 1.05 * (a > b ? a : b)}')
-if awk -v c="$behind" -v l="$limit" 'BEGIN {exit !(c <= l)}'; then
-	echo "(c) is within 1.05 times the slower of the two (a): $behind s <= $limit s"
-else
-	echo "(c) took more than 1.05 times the slower of the two (a): $behind s > $limit s"; exit 1
-fi
+: >"$LOG"
+: >"$B/bench-rebuild.journal"
+: >"$B/bench-rebuild.levers"
+echo "C $RIG_BPS ${RIG_SEEK_MS:-8} $backup_mib $race_mib" >>"$LOG"
+for kind in $KINDS; do
+	rig_nas "$kind"
+	RIG_DISKS_KIND=$kind rig_start
+	rig_known_hosts "$work/known_hosts"
+	cp "$(rig_key)" "$work/key"
+	chmod 600 "$work/key"
+	rig_make_raid6
+	rig_sink_start
+	# shellcheck disable=SC2086 # a list of words
+	pbs_start "$work/pbs-$kind" $WRITERS
+	sampler_start
+	mark machine "$kind"
+	for writer in $WRITERS; do
+		port=$(pbs_port "$writer")
+		ensure $((RIG_DISK_MIB * 1024 / (RIG_BPS / 1024) * 8 / 10))
+		curve
+	done
+	sampler_stop
+	[ -n "$QUICK" ] || races
+	pbs_end
+	rig_stop
+done
+say "done in $((SECONDS / 60)) min $((SECONDS % 60)) s"
+status=0
+python3 tests/bench/curve.py "$LOG" "$B/bench-rebuild.svg" >"$B/bench-rebuild.txt" || status=$?
+cat "$B/bench-rebuild.txt"
+exit "$status"

@@ -33,6 +33,7 @@ MIN_DELAY_S = 0.010
 RELOAD_S = 60
 # A TLS record is what the real one reads at a time; more at once where that costs no exactness.
 READ_LEAST, READ_MOST = 16 << 10, 256 << 10
+SOCKET_BUFFER = 256 << 10
 
 UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12, "P": 10**15}
 UNITS_BINARY = {"K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40, "P": 2**50}
@@ -296,6 +297,8 @@ class Listener:
         self.user = parts[3] if len(parts) == 4 else None
         self.rules, self.started = rules, started
         self.socket = socket.create_server((self.host, int(parts[0])), backlog=16)
+        # What lies in a socket is neither at the client nor on disk: little of it.
+        self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, SOCKET_BUFFER)
         self.port = self.socket.getsockname()[1]
 
     def start(self):
@@ -316,6 +319,7 @@ class Listener:
             client.close()
             return
         dest.settimeout(None)
+        dest.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, SOCKET_BUFFER)
 
         def close():
             for end in client, dest:

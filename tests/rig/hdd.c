@@ -253,6 +253,16 @@ static bool answer_read(struct disk *disk, const struct request *request)
 	return true;
 }
 
+/* False with errno. */
+static bool store(int file, const char *bytes, size_t len, off_t offset)
+{
+	if (bytes[0] == 0 && memcmp(bytes, bytes + 1, len - 1) == 0 &&
+		fallocate(file, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, offset, (off_t)len) ==
+			0)
+		return true;
+	return pwrite(file, bytes, len, offset) == (ssize_t)len;
+}
+
 /* Takes the bytes of a write from the client into the file. *ret_error is for the answer. */
 static bool take_bytes(struct disk *disk, const struct request *request, uint32_t *ret_error)
 {
@@ -265,8 +275,7 @@ static bool take_bytes(struct disk *disk, const struct request *request, uint32_
 		if (!receive(disk->client, block, len))
 			return false;
 		if (*ret_error == 0 &&
-			pwrite(disk->file, block, len, (off_t)(request->offset + done)) !=
-				(ssize_t)len) {
+			!store(disk->file, block, len, (off_t)(request->offset + done))) {
 			perror("hdd: write");
 			*ret_error = EIO;
 		}

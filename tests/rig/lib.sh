@@ -23,6 +23,7 @@ RIG_NAS=nas1
 RIG_SCRATCH=
 RIG_STARTED=()
 declare -A RIG_STREAMS=()
+RIG_STREAM_BY=()
 
 rig_say() {
 	printf 'rig: %s\n' "$1" >&2
@@ -124,7 +125,7 @@ rig_spindles() {
 		[ -e "$disk" ] || continue
 		sockets+=("$dir/sock${disk##*/disk}=$disk")
 		case ${RIG_DISKS_KIND:-plain} in
-		plain) RIG_DRIVES+=("file=$disk,cache=unsafe,throttling.bps-total=${RIG_BPS:-20000000}") ;;
+		plain) RIG_DRIVES+=("file=$disk,cache=unsafe,discard=unmap,detect-zeroes=unmap,throttling.bps-total=${RIG_BPS:-20000000}") ;;
 		seek) RIG_DRIVES+=("file.driver=nbd,file.server.type=unix,file.server.path=$dir/sock${disk##*/disk},cache=writeback") ;;
 		*) rig_say "RIG_DISKS_KIND is plain or seek, not $RIG_DISKS_KIND" || return ;;
 		esac
@@ -240,7 +241,7 @@ rig_resume() {
 rig_cleanup() {
 	local nas name
 	for name in "${!RIG_STREAMS[@]}"; do
-		kill -KILL "${RIG_STREAMS[$name]}" 2>/dev/null
+		kill -TERM "${RIG_STREAMS[$name]}" 2>/dev/null
 	done
 	RIG_STREAMS=()
 	for nas in "${RIG_STARTED[@]}"; do
@@ -475,14 +476,14 @@ rig_writer_stop() {
 
 # --- a backup over the network ---------------------------------------------------------------------------------------
 
-# rig_sink_start [ARRAY]: the machine takes TCP streams and writes them to the array (tests/rig/sink.c); rig_sink_port MODE is
-# where they go: buffered (through the page cache), direct (one block outstanding) or dsync (each flushed too).
+# rig_sink_start [ARRAY] [MIB]: the machine takes TCP streams and writes them to the array, to its first MIB (1024), over and
+# over (tests/rig/sink.c); rig_sink_port MODE is where they go: buffered (through the page cache), direct (one block outstanding) or dsync (each flushed too).
 rig_sink_start() {
 	local mode ports=
 	for mode in buffered direct dsync; do
 		ports+=" $(rig_sink_inner $mode)=$mode"
 	done
-	rig_ssh "sink /dev/${1:-md2} $ports >/run/sink.log 2>&1 & echo \$! >/run/sink.pid; sleep 0.2; kill -0 \$!" </dev/null ||
+	rig_ssh "sink /dev/${1:-md2} ${2:-1024} $ports >/run/sink.log 2>&1 & echo \$! >/run/sink.pid; sleep 0.2; kill -0 \$!" </dev/null ||
 		rig_say "no sink in $RIG_NAS: $(rig_ssh cat /run/sink.log </dev/null)"
 }
 
@@ -506,11 +507,12 @@ rig_sink_inner() {
 
 # rig_stream_start NAME PORT [key=value...]: a stream to 127.0.0.1:PORT until rig_stream_stop or until it is through;
 # keys as tests/rig/send.py: rate=KIB, slice=S rest=S, total=MIB. In the main shell: it dies with the one that started it.
+# RIG_STREAM_BY is the command that runs it, e.g. (rebuildgate run --storage nas --).
 rig_stream_start() {
 	local name=$1 port=$2
 	shift 2
 	echo '0 0' >"$RIG_SCRATCH/stream.$name"
-	setpriv --pdeathsig KILL python3 "$RIG_HOME/send.py" "127.0.0.1:$port" "account=$RIG_SCRATCH/stream.$name" "$@" \
+	setpriv --pdeathsig TERM "${RIG_STREAM_BY[@]}" python3 "$RIG_HOME/send.py" "127.0.0.1:$port" "account=$RIG_SCRATCH/stream.$name" "$@" \
 		</dev/null >"$RIG_SCRATCH/stream.$name.out" 2>&1 &
 	RIG_STREAMS[$name]=$!
 }

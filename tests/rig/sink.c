@@ -3,14 +3,15 @@
  * What a NAS does with a backup that comes over the network: takes TCP streams and writes them to a
  * block device.
  *
- * usage: sink PATH PORT=buffered|direct|dsync ...
+ * usage: sink PATH SPAN PORT=buffered|direct|dsync ...
+ *   SPAN      MiB at the start of PATH that are used
  *   buffered  through the page cache; on disk before the stream's end is answered
  *   direct    O_DIRECT, one block outstanding: what a client's O_DIRECT write over NFS, or a
  *             server that writes synchronously, does
  *   dsync     the same, and each block flushed (O_DSYNC)
  *
  * Any number of streams at a time, each in a process of its own, which ends with it; PATH is opened
- * for each. Blocks are 1 MiB. Stream N begins at N eighths of the device, goes on from there and
+ * for each. Blocks are 1 MiB. Stream N begins at N eighths of the span, goes on from there and
  * begins again at its start. When the client shuts its side, the answer is one line: the bytes that
  * were written. A stream that is cut without that ends the same way. Ends on SIGTERM, its streams
  * with it. Exit status: 1 after an error, 2 for a wrong command line.
@@ -37,6 +38,11 @@
 #define PLACES 8
 /* What lies in the socket is neither at the sender nor on disk: little of it. */
 #define RECEIVE_BUFFER (256 << 10)
+
+struct area {
+	const char *path;
+	uint64_t span; /* bytes */
+};
 
 struct port {
 	int listener;
@@ -93,23 +99,25 @@ static uint64_t take(int client, int device, uint64_t size, uint64_t at, char *b
 }
 
 /* One stream, in its own process. */
-static int stream(const char *path, int flags, int client, unsigned int place)
+static int stream(const struct area *area, int flags, int client, unsigned int place)
 {
 	char *block = aligned_alloc(4096, BLOCK);
-	int device = open(path, O_WRONLY | O_CLOEXEC | flags);
+	int device = open(area->path, O_WRONLY | O_CLOEXEC | flags);
 	uint64_t size = 0, total = 0;
 
 	if (!block || device < 0 || ioctl(device, BLKGETSIZE64, &size) < 0 || size < BLOCK) {
-		fprintf(stderr, "sink: %s: %s\n", path, strerror(errno));
+		fprintf(stderr, "sink: %s: %s\n", area->path, strerror(errno));
 		return 1;
 	}
+	if (size > area->span)
+		size = area->span;
 	total = take(client, device, size, size / BLOCK * place / PLACES * BLOCK, block);
 	dprintf(client, "%llu\n", (unsigned long long)total);
 	free(block);
 	return 0;
 }
 
-static void welcome(const char *path, const struct port *port, unsigned int place)
+static void welcome(const struct area *area, const struct port *port, unsigned int place)
 {
 	int client = accept4(port->listener, NULL, NULL, SOCK_CLOEXEC);
 	pid_t parent = getpid();
@@ -120,32 +128,42 @@ static void welcome(const char *path, const struct port *port, unsigned int plac
 	pid = fork();
 	if (pid == 0) {
 		prctl(PR_SET_PDEATHSIG, SIGTERM);
-		_exit(getppid() == parent ? stream(path, port->flags, client, place) : 1);
+		_exit(getppid() == parent ? stream(area, port->flags, client, place) : 1);
 	}
 	if (pid < 0)
 		perror("sink: fork");
 	close(client);
 }
 
+/* A whole number from 1 to max, up to `end`. */
+static bool number(const char *text, const char *end, unsigned int max, unsigned int *ret)
+{
+	unsigned int n = 0;
+
+	for (const char *p = text; p < end; p++) {
+		if (*p < '0' || *p > '9' || n > max)
+			return false;
+		n = n * 10 + (unsigned int)(*p - '0');
+	}
+	*ret = n;
+	return n >= 1 && n <= max;
+}
+
 static bool port_open(const char *arg, struct port *ret)
 {
 	struct sockaddr_in address = {.sin_family = AF_INET};
 	const char *word = strchr(arg, '=');
-	int number = 0, on = 1, buffer = RECEIVE_BUFFER;
+	unsigned int port = 0;
+	int on = 1, buffer = RECEIVE_BUFFER;
 	size_t mode = 0;
 
-	for (const char *p = arg; word && p < word; p++) {
-		if (*p < '0' || *p > '9' || number > 65535)
-			return false;
-		number = number * 10 + (*p - '0');
-	}
 	while (word && mode < sizeof(modes) / sizeof(modes[0]) &&
 		strcmp(word + 1, modes[mode].word) != 0)
 		mode++;
-	if (!word || number < 1 || number > 65535 || mode == sizeof(modes) / sizeof(modes[0]))
+	if (!word || !number(arg, word, 65535, &port) || mode == sizeof(modes) / sizeof(modes[0]))
 		return false;
 	ret->flags = modes[mode].flags;
-	address.sin_port = htons((uint16_t)number);
+	address.sin_port = htons((uint16_t)port);
 	ret->listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	setsockopt(ret->listener, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
 	setsockopt(ret->listener, SOL_SOCKET, SO_RCVBUF, &buffer, sizeof(buffer));
@@ -155,12 +173,16 @@ static bool port_open(const char *arg, struct port *ret)
 
 int main(int argc, char **argv)
 {
+	struct area area = {0};
+	unsigned int span = 0;
 	struct port ports[PORTS_MAX];
 	struct pollfd fds[PORTS_MAX];
 	nfds_t n_ports = 0;
 	unsigned int place = 0;
 
-	for (int i = 2; i < argc && n_ports < PORTS_MAX; i++) {
+	if (argc > 2 && number(argv[2], argv[2] + strlen(argv[2]), 1 << 20, &span))
+		area = (struct area){argv[1], (uint64_t)span << 20};
+	for (int i = 3; i < argc && n_ports < PORTS_MAX; i++) {
 		if (!port_open(argv[i], &ports[n_ports])) {
 			fprintf(stderr, "sink: cannot listen: %s: %s\n", argv[i], strerror(errno));
 			return 1;
@@ -168,8 +190,8 @@ int main(int argc, char **argv)
 		fds[n_ports] = (struct pollfd){.fd = ports[n_ports].listener, .events = POLLIN};
 		n_ports++;
 	}
-	if (n_ports == 0) {
-		fprintf(stderr, "usage: sink PATH PORT=buffered|direct|dsync ...\n");
+	if (span == 0 || n_ports == 0) {
+		fprintf(stderr, "usage: sink PATH SPAN PORT=buffered|direct|dsync ...\n");
 		return 2;
 	}
 	signal(SIGCHLD, SIG_IGN);
@@ -177,7 +199,7 @@ int main(int argc, char **argv)
 	while (poll(fds, n_ports, -1) >= 0 || errno == EINTR)
 		for (nfds_t i = 0; i < n_ports; i++) {
 			if (fds[i].revents)
-				welcome(argv[1], &ports[i], place++ % PLACES);
+				welcome(&area, &ports[i], place++ % PLACES);
 			fds[i].revents = 0;
 		}
 	perror("sink: poll");

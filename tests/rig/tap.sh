@@ -51,7 +51,7 @@ like() {
 
 # must CMD...: what the test cannot go on without.
 must() {
-	"$@" || { echo "Bail out! $*" && exit 1; }
+	"$@" || { ! declare -F tap_context >/dev/null || tap_context; echo "Bail out! $*"; exit 1; }
 }
 
 tap_done() {
