@@ -118,8 +118,11 @@ bool levers_record(struct gate *gate, int64_t ticket, const char *lever, const c
 			why ? why : "", (long long)one->thinned, one->thinned == 1 ? "" : "s");
 		row.why = counted;
 	}
-	if (!write_row(gate->store, &row))
+	if (!write_row(gate->store, &row)) {
+		if (one) /* the next try is no repetition */
+			memset(one->words, 0, sizeof(one->words));
 		return false;
+	}
 	if (!one)
 		return true;
 	if (!one->moved && !put_back) {

@@ -209,6 +209,33 @@ static void slices_are_thinned_but_never_what_puts_back(void **state)
 	assert_string_equal(last_why, "because (1 change in between)");
 }
 
+static void what_cannot_be_recorded_is_not_moved(void **state)
+{
+	const struct room *room = *state;
+	const struct store_options options = {
+		.path = room->db, .spill = "/nonexistent/spill", .busy_ms = 1};
+	sqlite3 *other = NULL;
+	struct err err = {0};
+
+	memset(&levers, 0, sizeof(levers));
+	memset(&gate, 0, sizeof(gate));
+	gate.levers = &levers;
+	levers.gate = &gate;
+	assert_true(store_open(&options, &gate.store, &err));
+	assert_true(move("limit 10 MB/s", false));
+	assert_int_equal(sqlite3_open(room->db, &other), SQLITE_OK);
+	assert_int_equal(sqlite3_exec(other, "BEGIN IMMEDIATE", NULL, NULL, NULL), SQLITE_OK);
+	assert_false(move("limit 11 MB/s", false));
+	assert_false(move("limit 11 MB/s", false)); /* no repetition: it was never written */
+	assert_false(move("free", true));           /* the caller does it all the same */
+	sqlite3_exec(other, "ROLLBACK", NULL, NULL, NULL);
+	sqlite3_close(other);
+	look_at_record();
+	assert_int_equal(rows, 1);
+	assert_int_equal(moved_rows, 1);
+	store_close(gate.store);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -217,6 +244,7 @@ int main(void)
 		cmocka_unit_test(a_job_gets_the_narrowest_of_its_arrays),
 		cmocka_unit_test(a_path_is_written_for_people),
 		cmocka_unit_test(arrays_that_learned_are_kept_while_there_is_room),
+		ROOM_TEST(what_cannot_be_recorded_is_not_moved),
 		ROOM_TEST(slices_are_thinned_but_never_what_puts_back),
 	};
 
