@@ -11,7 +11,7 @@
 void journal_say(const char *root, int level, const char *fmt, ...)
 {
 	struct sockaddr_un to = {.sun_family = AF_UNIX};
-	char line[900];
+	char line[900], *at;
 	va_list ap;
 	int fd, len;
 
@@ -24,6 +24,11 @@ void journal_say(const char *root, int level, const char *fmt, ...)
 	va_start(ap, fmt);
 	vsnprintf(line + len, sizeof(line) - (size_t)len, fmt, ap);
 	va_end(ap);
+	/* One line, whatever a name or a reason holds. */
+	for (at = line; *at; at++) {
+		if ((unsigned char)*at < ' ' || *at == 0x7f)
+			*at = ' ';
+	}
 	fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (fd < 0)
 		return;

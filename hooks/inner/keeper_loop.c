@@ -28,6 +28,8 @@
 /* What is set changes every few seconds with slices: it is told no more often than this. */
 #define SAY_MS MS_MINUTE
 #define FLEECING_TRIES 3
+/* A question needs no look that is newer than this: vzdump and others want their turn as well. */
+#define FRESH_MS 900
 
 enum { WAKE_TOLD = 0, WAKE_WORKER_GONE, N_WAKE };
 
@@ -37,7 +39,9 @@ struct loop {
 	int heart;
 	int64_t ask_ms;
 	struct opt said_ms;
-	bool noted; /* there is a note */
+	enum steer_path said;
+	bool changed; /* something was set */
+	bool noted;   /* there is a note */
 	int fleecing_tries;
 	char gate_why[300]; /* why it did not answer last */
 };
@@ -72,6 +76,16 @@ static void look(struct loop *loop)
 		loop->fleecing_tries = FLEECING_TRIES;
 	else
 		loop->fleecing_tries++;
+}
+
+static void look_if_due(struct loop *loop)
+{
+	const struct keeping *keeping = &loop->keeper->keeping;
+	int64_t now_ms = clock_boot_ms();
+
+	if (now_ms >= keeping_look_ms(keeping) ||
+		(now_ms >= loop->ask_ms && now_ms - keeping->looked_ms >= FRESH_MS))
+		look(loop);
 }
 
 static void fill(const struct keeper *keeper, struct keep_ask *ret)
@@ -123,10 +137,12 @@ static void say(struct loop *loop)
 	char rate[UNITS_TEXT_MAX], what[80] = "";
 	struct keep_ask ask = {0};
 
-	if (loop->said_ms.known && now_ms - loop->said_ms.v < SAY_MS)
+	keeping_tell(keeping, &ask);
+	if (loop->said_ms.known && now_ms - loop->said_ms.v < SAY_MS &&
+		(ask.path != STEER_FREE || loop->said == STEER_FREE))
 		return;
 	loop->said_ms = OPT(now_ms);
-	keeping_tell(keeping, &ask);
+	loop->said = ask.path;
 	if (ask.path == STEER_LIMIT)
 		snprintf(what, sizeof(what), "limited to %s", rate_show(ask.rate, rate));
 	else
@@ -153,10 +169,11 @@ static void set(struct loop *loop)
 			keeping_not_set(keeping, &err);
 			return;
 		}
-		loop->noted = true;
+		loop->noted = loop->changed = true;
 		if (qmp_bring(keeper->socket, &wants, QMP_MS, &state, &err)) {
 			keeping_set(keeping, &state, NULL);
-			say(loop);
+			if (!keeping->ending)
+				say(loop);
 		} else if (err.kind == ERR_DENIED && state.n) {
 			keeping_set(keeping, &state, &err);
 		} else {
@@ -185,12 +202,9 @@ static enum keeping_end keep(struct loop *loop)
 
 	while (end == KEEPING_GOES_ON && !woken(loop)) {
 		beat(loop);
-		if (clock_boot_ms() >= loop->ask_ms) {
-			look(loop);
+		look_if_due(loop);
+		if (clock_boot_ms() >= loop->ask_ms)
 			ask_gate(loop);
-		} else if (clock_boot_ms() >= keeping_look_ms(keeping)) {
-			look(loop);
-		}
 		keeping_tick(keeping, clock_boot_ms());
 		set(loop);
 		next_ms = keeping_wake_ms(keeping);
@@ -290,7 +304,7 @@ bool keeper_run(struct keeper *keeper, pid_t guard, int heart)
 	if (!start_waking(&loop, guard))
 		return true;
 	end = keep(&loop);
-	was_set = loop.said_ms.known;
+	was_set = loop.changed;
 	done = put_back(&loop);
 	say_end(&loop, end, was_set, done);
 	keeper_tell_end(keeper, NULL);

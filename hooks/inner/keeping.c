@@ -168,12 +168,26 @@ void keeping_not_looked(struct keeping *keeping, const struct err *why, int64_t 
 	snprintf(keeping->look_error, sizeof(keeping->look_error), "%.199s", why->text);
 }
 
+/* Bytes/s since the gate was told last; as told then where nobody has looked since. */
+static struct opt pace(const struct keeping *keeping)
+{
+	int64_t span_ms = keeping->looked_ms - keeping->mark_ms.v;
+
+	if (!keeping->mark_ms.known || span_ms <= 0)
+		return keeping->pace;
+	if (keeping->moved > INT64_MAX / MS_SECOND)
+		return OPT_NONE;
+	return OPT(keeping->moved * MS_SECOND / span_ms);
+}
+
 void keeping_answered(struct keeping *keeping, const struct keep_answer *answer, int64_t now_ms)
 {
 	keeping->answer = *answer;
 	keeping->answered_ms = now_ms;
-	if (keeping->mark_ms.known)
-		keeping->mark_ms = OPT(keeping->looked_ms);
+	keeping->pace = pace(keeping);
+	if (!keeping->mark_ms.known || keeping->looked_ms == keeping->mark_ms.v)
+		return;
+	keeping->mark_ms = OPT(keeping->looked_ms);
 	keeping->moved = 0;
 }
 
@@ -325,14 +339,10 @@ static void trouble(const struct keeping *keeping, char *ret, size_t size)
 
 void keeping_tell(const struct keeping *keeping, struct keep_ask *ret)
 {
-	int64_t span_ms = keeping->looked_ms - (keeping->mark_ms.known ? keeping->mark_ms.v : 0);
-
 	ret->fleecing = keeping->fleecing;
 	ret->path = in_force(keeping, &ret->rate);
 	ret->n_jobs = (int64_t)keeping->last.n;
-	ret->moved = OPT_NONE;
-	if (keeping->mark_ms.known && span_ms > 0 && keeping->moved <= INT64_MAX / MS_SECOND)
-		ret->moved = OPT(keeping->moved * MS_SECOND / span_ms);
+	ret->moved = pace(keeping);
 	trouble(keeping, ret->trouble, sizeof(ret->trouble));
 }
 

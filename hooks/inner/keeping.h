@@ -60,6 +60,7 @@ struct keeping {
 	bool ending;           /* everything is put back */
 	int64_t moved;         /* bytes since the mark */
 	struct opt mark_ms;    /* the look up to which the gate was told */
+	struct opt pace;       /* bytes/s, as told last */
 	char look_error[200], set_error[200];
 };
 

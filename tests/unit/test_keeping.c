@@ -422,6 +422,10 @@ static void the_pace_is_what_the_jobs_moved_since_it_was_told(void **state)
 	turn(&world, 2000);
 	assert_int_equal(tell(&world).moved.v, (10 + 30 + 10) * MB / 4);
 	answer(&world, STEER_FREE, 0);
+	/* asked again before anybody looked */
+	assert_int_equal(tell(&world).moved.v, (10 + 30 + 10) * MB / 4);
+	answer(&world, STEER_FREE, 0);
+	assert_int_equal(tell(&world).moved.v, (10 + 30 + 10) * MB / 4);
 	turn(&world, 1000);
 	assert_true(tell(&world).moved.known);
 	assert_int_equal(tell(&world).moved.v, 0);
