@@ -2,12 +2,9 @@
 #include "gate/notify.h"
 
 #include <fcntl.h>
-#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/epoll.h>
-#include <systemd/sd-event.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -15,15 +12,14 @@
 #include "base/units.h"
 #include "gate/gate.h"
 #include "gate/notify_rate.h"
+#include "gate/outbound.h"
 #include "gate/secret.h"
-#include "http/multi.h"
 
 #define QUEUE_MAX 64
 #define IN_FLIGHT_MAX 4
 #define TRIES_MAX 3
 #define SEND_MS INT64_C(15000)
 #define TARGETS_MAX (SETTINGS_MAX_WEBHOOKS + SETTINGS_MAX_SMTP)
-#define FDS_MAX 64
 
 static const int64_t again_ms[TRIES_MAX] = {0, 10 * MS_SECOND, MS_MINUTE};
 
@@ -40,12 +36,8 @@ struct notice {
 
 struct notify {
 	struct gate *gate;
-	struct http_multi *multi; /* NULL until the first notice */
-	struct timer timer, multi_timer;
-	struct {
-		int fd;
-		sd_event_source *source; /* NULL: free */
-	} fds[FDS_MAX];
+	struct outbound out; /* not open until the first notice */
+	struct timer timer;
 	struct notice queue[QUEUE_MAX];
 	int64_t numbers;
 	struct notify_told told;
@@ -66,64 +58,6 @@ const struct notify_counts *notify_counts(const struct notify *notify)
 const struct notify_trouble *notify_trouble(const struct notify *notify)
 {
 	return &notify->trouble;
-}
-
-static int on_fd(sd_event_source *source, int fd, uint32_t revents, void *data)
-{
-	struct notify *notify = data;
-	short events = 0;
-
-	(void)source;
-	if (revents & (EPOLLIN | EPOLLHUP))
-		events |= POLLIN;
-	if (revents & EPOLLOUT)
-		events |= POLLOUT;
-	if (revents & EPOLLERR)
-		events |= POLLERR;
-	http_multi_ready(notify->multi, fd, events);
-	work(notify);
-	return 0;
-}
-
-static void on_watch(void *data, int fd, short events)
-{
-	struct notify *notify = data;
-	uint32_t wanted = (events & POLLIN ? (uint32_t)EPOLLIN : 0) |
-		(events & POLLOUT ? (uint32_t)EPOLLOUT : 0);
-	size_t i, empty = FDS_MAX;
-
-	for (i = 0; i < FDS_MAX; i++) {
-		if (notify->fds[i].source && notify->fds[i].fd == fd)
-			break;
-		if (!notify->fds[i].source && empty == FDS_MAX)
-			empty = i;
-	}
-	if (i < FDS_MAX && !events)
-		notify->fds[i].source = sd_event_source_disable_unref(notify->fds[i].source);
-	else if (i < FDS_MAX)
-		sd_event_source_set_io_events(notify->fds[i].source, wanted);
-	else if (events && empty < FDS_MAX &&
-		sd_event_add_io(notify->gate->loop, &notify->fds[empty].source, fd, wanted, on_fd,
-			notify) >= 0)
-		notify->fds[empty].fd = fd;
-}
-
-static void on_set_timer(void *data, int64_t ms)
-{
-	struct notify *notify = data;
-
-	if (ms < 0)
-		timer_off(&notify->multi_timer);
-	else
-		timer_at(&notify->multi_timer, clock_boot_ms() + ms);
-}
-
-static void on_multi_timer(void *data)
-{
-	struct notify *notify = data;
-
-	http_multi_timer(notify->multi);
-	work(notify);
 }
 
 static void on_timer(void *data)
@@ -214,7 +148,7 @@ static bool send_mail(struct notify *notify, struct notice *notice, struct err *
 		mail.user = set->user;
 		mail.password = buf_str(&password);
 	}
-	ok = ok && smtp_send_start(notify->multi, &mail, on_done, notice, err);
+	ok = ok && smtp_send_start(notify->out.multi, &mail, on_done, notice, err);
 	secret_wipe(&password);
 	return ok;
 }
@@ -227,8 +161,8 @@ static void start(struct notify *notify, struct notice *notice)
 
 	notice->sending = true;
 	if (notice->target < SETTINGS_MAX_WEBHOOKS)
-		ok = http_post_start(notify->multi, set->webhooks[notice->target].url, notice->body,
-			SEND_MS, on_done, notice, &err);
+		ok = http_post_start(notify->out.multi, set->webhooks[notice->target].url,
+			notice->body, SEND_MS, on_done, notice, &err);
 	else
 		ok = send_mail(notify, notice, &err);
 	if (!ok)
@@ -267,14 +201,15 @@ static void work(struct notify *notify)
 
 static bool ready(struct notify *notify)
 {
-	const struct http_loop loop = {.data = notify, .watch = on_watch, .timer = on_set_timer};
 	struct err err = {0};
 
-	if (!notify->multi)
-		notify->multi = http_multi_new(&loop, &err);
-	if (!notify->multi)
-		log_err("Notices cannot be sent: %s", err.text);
-	return notify->multi;
+	if (notify->out.multi)
+		return true;
+	if (outbound_open(&notify->out, notify->gate->loop, on_timer, notify, &err))
+		return true;
+	outbound_close(&notify->out);
+	log_err("Notices cannot be sent: %s", err.text);
+	return false;
 }
 
 static void enqueue(struct notify *notify, size_t target, const char *subject, const char *body)
@@ -382,14 +317,10 @@ static void drop_all(struct notify *notify)
 {
 	size_t i;
 
-	http_multi_free(notify->multi);
-	notify->multi = NULL;
-	for (i = 0; i < FDS_MAX; i++)
-		notify->fds[i].source = sd_event_source_disable_unref(notify->fds[i].source);
+	outbound_close(&notify->out);
 	for (i = 0; i < QUEUE_MAX; i++)
 		forget(&notify->queue[i]);
 	timer_off(&notify->timer);
-	timer_off(&notify->multi_timer);
 }
 
 void notify_reload(struct notify *notify)
@@ -405,8 +336,7 @@ bool notify_open(struct gate *gate, struct notify **ret, struct err *err)
 	if (!notify)
 		return err_nomem(err);
 	notify->gate = gate;
-	if (!timer_open(&notify->timer, gate->loop, on_timer, notify, err) ||
-		!timer_open(&notify->multi_timer, gate->loop, on_multi_timer, notify, err)) {
+	if (!timer_open(&notify->timer, gate->loop, on_timer, notify, err)) {
 		notify_close(notify);
 		return false;
 	}
@@ -420,6 +350,5 @@ void notify_close(struct notify *notify)
 		return;
 	drop_all(notify);
 	timer_close(&notify->timer);
-	timer_close(&notify->multi_timer);
 	free(notify);
 }

@@ -20,6 +20,8 @@ static int on_fd(sd_event_source *source, int fd, uint32_t revents, void *data)
 	if (revents & EPOLLERR)
 		events |= POLLERR;
 	http_multi_ready(outbound->multi, fd, events);
+	if (outbound->after)
+		outbound->after(outbound->after_data);
 	return 0;
 }
 
@@ -61,13 +63,18 @@ static void on_timer(void *data)
 	struct outbound *outbound = data;
 
 	http_multi_timer(outbound->multi);
+	if (outbound->after)
+		outbound->after(outbound->after_data);
 }
 
-bool outbound_open(struct outbound *outbound, struct sd_event *loop, struct err *err)
+bool outbound_open(struct outbound *outbound, struct sd_event *loop, void (*after)(void *data),
+	void *data, struct err *err)
 {
 	const struct http_loop calls = {.data = outbound, .watch = on_watch, .timer = on_set_timer};
 
 	outbound->loop = loop;
+	outbound->after = after;
+	outbound->after_data = data;
 	if (!timer_open(&outbound->timer, loop, on_timer, outbound, err))
 		return false;
 	outbound->multi = http_multi_new(&calls, err);

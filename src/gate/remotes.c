@@ -121,7 +121,7 @@ bool remotes_open(struct gate *gate, struct remotes **ret, struct err *err)
 	if (!remotes)
 		return err_nomem(err);
 	remotes->gate = gate;
-	if (!outbound_open(&remotes->out, gate->loop, err) ||
+	if (!outbound_open(&remotes->out, gate->loop, NULL, NULL, err) ||
 		!timer_open(&remotes->timer, gate->loop, on_timer, remotes, err)) {
 		remotes_close(remotes);
 		return false;
