@@ -88,6 +88,15 @@ void ages_done(struct ages *ages, const char *storage, uint32_t guest, int64_t u
 		age->own_utc_ms = utc_ms;
 }
 
+void ages_seen(struct ages *ages, const char *storage, uint32_t guest, int64_t utc_ms)
+{
+	struct shelf *shelf = guest ? ages_shelf(ages, storage) : NULL;
+	struct age *age = shelf ? shelf_age(shelf, guest) : NULL;
+
+	if (age && utc_ms > age->server_utc_ms)
+		age->server_utc_ms = utc_ms;
+}
+
 static int64_t last_of(const struct age *age)
 {
 	return age->own_utc_ms > age->server_utc_ms ? age->own_utc_ms : age->server_utc_ms;

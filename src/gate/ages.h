@@ -25,6 +25,9 @@ void ages_close(struct ages *ages);
 /* A backup of this guest onto this storage ended well, just now. */
 void ages_done(struct ages *ages, const char *storage, uint32_t guest, int64_t utc_ms);
 
+/* A server tells of one. */
+void ages_seen(struct ages *ages, const char *storage, uint32_t guest, int64_t utc_ms);
+
 /* Fills request->backup_age_ms: of the guest, or of those of the job that are known the oldest;
  * unknown where none is. */
 void ages_fill(struct ages *ages, struct request *request, const struct moment *now);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* The servers whose tasks are looked at: when, and by which call. */
+/* The servers whose tasks are looked at, and how often. */
 #include "gate/tasks.h"
 
 #include <stdio.h>
@@ -10,14 +10,10 @@
 #include "base/log.h"
 #include "gate/desk.h"
 #include "gate/levers.h"
-#include "gate/notify.h"
 #include "gate/tasks_impl.h"
 #include "gate/watch.h"
 
 #define TICK_MS (5 * MS_SECOND)
-#define LOG_LINES 60
-#define LOG_AGAIN_MS (5 * MS_SECOND)
-#define STOP_AGAIN_MS (2 * MS_MINUTE) /* a task that was stopped and still runs, or a failure */
 
 const char *task_kind_word(enum task_kind kind)
 {
@@ -82,7 +78,7 @@ static bool anything_goes_on(const struct tasks *tasks)
 	return false;
 }
 
-static int64_t interval(const struct tasks *tasks)
+int64_t tasks_interval(const struct tasks *tasks)
 {
 	int64_t often = tasks->gate->settings->task_poll_ms;
 
@@ -97,7 +93,8 @@ bool tasks_visible(const struct tasks_server *server, int64_t now_ms)
 	int64_t slow = often > TASK_SLOW_MS ? often : TASK_SLOW_MS;
 
 	/* One list may fail; by its time a second one has been asked for. */
-	return server->good_ms && now_ms - server->good_ms <= slow + often + 2 * REMOTE_CALL_MS;
+	return !server->blind && server->good_ms &&
+		now_ms - server->good_ms <= slow + often + 2 * REMOTE_CALL_MS;
 }
 
 /* Others act on who reads and who writes. */
@@ -132,228 +129,20 @@ static void tell_others(struct tasks *tasks)
 		levers_changed(tasks->gate->levers);
 }
 
-static void judge(struct tasks *tasks)
+void tasks_judge(struct tasks *tasks)
 {
 	tasks_match(tasks);
 	reruns_judge(tasks);
 	tell_others(tasks);
 }
 
-static struct task *log_wanted(struct tasks_server *server, int64_t now_ms)
-{
-	size_t i;
-
-	for (i = 0; i < TASKS_PER_SERVER; i++) {
-		struct task *task = &server->list[i];
-
-		if (task->kind && server->kind == API_PVE && !task->log_known &&
-			(!task->log_ms || now_ms - task->log_ms >= LOG_AGAIN_MS))
-			return task;
-	}
-	return NULL;
-}
-
-static struct task *stop_wanted(struct tasks_server *server, int64_t now_ms)
-{
-	size_t i;
-
-	for (i = 0; i < TASKS_PER_SERVER; i++) {
-		struct task *task = &server->list[i];
-
-		if (task->kind && task->stop[0] &&
-			(!task->try_ms || now_ms - task->try_ms >= STOP_AGAIN_MS))
-			return task;
-	}
-	return NULL;
-}
-
-static void tell_stopped(
-	struct tasks *tasks, const struct tasks_server *server, const struct task *task)
-{
-	json_t *details = json_object();
-	char text[480];
-
-	snprintf(text, sizeof(text), "A %s on '%s' (storage '%s') is stopped: %s",
-		task->kind == TASK_GC               ? "garbage collection"
-			: task->kind == TASK_VERIFY ? "verification"
-						    : "backup",
-		task->node[0] ? task->node : server->name, task->storage, task->stop);
-	log_notice("%s upid=%s", text, task->upid);
-	json_put_text(details, "server", server->name);
-	json_put_text(details, "upid", task->upid);
-	json_put_text(details, "storage", task->storage);
-	notify_tell(tasks->gate->notify, NOTIFY_STOPPED, task->upid, text, details);
-}
-
-static void take_stop(struct tasks_server *server, struct task *task, const struct err *err)
-{
-	if (!task)
-		return;
-	if (err && err->kind != ERR_NOTFOUND) {
-		log_warning("A task is not stopped: %s upid=%s", err->text, task->upid);
-		return;
-	}
-	if (!task->stop_ms && !err)
-		tell_stopped(server->tasks, server, task);
-	task->stop_ms = clock_boot_ms();
-}
-
-/* A log that cannot be read says nothing: its job is of no storage that is known. */
-static void fail_log(struct task *task, const struct err *err)
-{
-	if (!task || err->kind == ERR_BUSY || err->kind == ERR_GONE || err->kind == ERR_TIMEOUT)
-		return;
-	if (task->log_tries == 0)
-		log_info("A task's log cannot be read: %s upid=%s", err->text, task->upid);
-	task->log_known = task->log_known || ++task->log_tries >= 10;
-}
-
-static void on_done(void *data, const char *body, size_t len, const struct err *err)
-{
-	struct tasks_server *server = data;
-	struct task *task = task_find(server, server->op_upid);
-	enum tasks_op op = server->op;
-	struct err wrong = {0};
-
-	server->op = TASKS_OP_NONE;
-	switch (op) {
-	case TASKS_OP_NONE:
-		break;
-	case TASKS_OP_LIST:
-		if (!err && tasks_take_list(server, body, len, &wrong))
-			server->good_ms = clock_boot_ms();
-		else if (!err)
-			log_warning("The task list of '%s' is not understood: %s", server->name,
-				wrong.text);
-		break;
-	case TASKS_OP_LOG:
-		if (err)
-			fail_log(task, err);
-		else if (task && !tasks_take_log(server, task, body, len, &wrong))
-			fail_log(task, &wrong);
-		break;
-	case TASKS_OP_STOP:
-		take_stop(server, task, err);
-		break;
-	case TASKS_OP_RUN:
-		reruns_done(server->tasks, server->op_rerun, err);
-		break;
-	}
-	judge(server->tasks);
-	tasks_work(server);
-}
-
-/* The sentence that a failure begins with: "cannot ...". */
-static const char *const words[] = {
-	[TASKS_OP_NONE] = "",
-	[TASKS_OP_LIST] = "list the running tasks",
-	[TASKS_OP_LOG] = "read a task's log",
-	[TASKS_OP_STOP] = "stop a task",
-	[TASKS_OP_RUN] = "run what was stopped",
-};
-
-static void call(struct tasks_server *server, enum tasks_op op, struct api_call *api, bool built,
-	struct err *err)
-{
-	struct remote *remote =
-		remotes_find(server->tasks->gate->remotes, server->kind, server->name);
-	struct task *task = task_find(server, server->op_upid);
-
-	if (!built)
-		api_call_release(api);
-	else if (remote_call(remote, api, false, words[op], on_done, server, err)) {
-		server->op = op;
-		return;
-	}
-	if (op == TASKS_OP_LOG)
-		fail_log(task, err);
-	else if (op == TASKS_OP_STOP)
-		take_stop(server, task, err);
-	else if (op == TASKS_OP_RUN)
-		reruns_done(server->tasks, server->op_rerun, err);
-}
-
-static void ask_list(struct tasks_server *server, int64_t now_ms)
-{
-	struct api_call api = {0};
-	struct err err = {0};
-	bool built = server->kind == API_PVE ? pve_cluster_tasks_get(&api, &err)
-					     : pbs_tasks_get(true, NULL, &api, &err);
-
-	server->op_upid[0] = '\0';
-	server->asked_ms = now_ms;
-	call(server, TASKS_OP_LIST, &api, built, &err);
-}
-
-static void ask_log(struct tasks_server *server, struct task *task, int64_t now_ms)
-{
-	struct api_call api = {0};
-	struct err err = {0};
-	bool built = pve_task_log_get(task->node, task->upid, 0, LOG_LINES, &api, &err);
-
-	task->log_ms = now_ms;
-	snprintf(server->op_upid, sizeof(server->op_upid), "%s", task->upid);
-	call(server, TASKS_OP_LOG, &api, built, &err);
-}
-
-static void ask_stop(struct tasks_server *server, struct task *task, int64_t now_ms)
-{
-	struct api_call api = {0};
-	struct err err = {0};
-	char target[340];
-	bool built = server->kind == API_PVE ? pve_task_stop(task->node, task->upid, &api, &err)
-					     : pbs_task_stop(task->upid, &api, &err);
-
-	task->try_ms = now_ms;
-	snprintf(target, sizeof(target), "%s %s", server->name, task->upid);
-	if (!levers_record(server->tasks->gate, task->ticket, "job", target, "running", "stopped",
-		    task->stop, true)) {
-		log_warning(
-			"A task is not stopped: that could not be recorded upid=%s", task->upid);
-		api_call_release(&api);
-		return;
-	}
-	snprintf(server->op_upid, sizeof(server->op_upid), "%s", task->upid);
-	call(server, TASKS_OP_STOP, &api, built, &err);
-}
-
-static void ask_rerun(struct tasks_server *server, size_t i)
-{
-	struct api_call api = {0};
-	struct err err = {0};
-	bool built = reruns_call(&server->tasks->reruns[i], &api, &err);
-
-	server->op_upid[0] = '\0';
-	server->op_rerun = i;
-	call(server, TASKS_OP_RUN, &api, built, &err);
-}
-
-void tasks_work(struct tasks_server *server)
-{
-	int64_t now = clock_boot_ms();
-	struct task *task;
-	int rerun;
-
-	if (server->op != TASKS_OP_NONE ||
-		!remotes_find(server->tasks->gate->remotes, server->kind, server->name))
-		return;
-	if ((task = stop_wanted(server, now)))
-		ask_stop(server, task, now);
-	else if (!server->asked_ms || now - server->asked_ms >= interval(server->tasks))
-		ask_list(server, now);
-	else if ((task = log_wanted(server, now)))
-		ask_log(server, task, now);
-	else if ((rerun = reruns_due(server, now)) >= 0)
-		ask_rerun(server, (size_t)rerun);
-}
-
 static void on_timer(void *data)
 {
 	struct tasks *tasks = data;
-	int64_t now = clock_boot_ms(), often = interval(tasks);
+	int64_t now = clock_boot_ms(), often = tasks_interval(tasks);
 	size_t i;
 
-	judge(tasks);
+	tasks_judge(tasks);
 	for (i = 0; i < tasks->n; i++)
 		tasks_work(tasks->servers[i]);
 	if (tasks->n)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-/* What the files of the tasks share: tasks.c (servers, calls and their times), tasks_list.c (what a
- * list says), tasks_match.c (whose a task is), tasks_rerun.c (a backup server's own jobs),
- * tasks_show.c (what others ask). */
+/* What the files of the tasks share: tasks.c (servers and their times), tasks_call.c (calls),
+ * tasks_list.c (what a list says), tasks_past.c (backups that have ended), tasks_match.c (whose a
+ * task is), tasks_rerun.c (a backup server's own jobs), tasks_show.c (what others ask). */
 #ifndef RG_GATE_TASKS_IMPL_H
 #define RG_GATE_TASKS_IMPL_H
 
@@ -33,16 +33,35 @@ struct task {
 	int64_t start_s;                /* UTC */
 	bool log_known;                 /* a cluster's: `storage` is what its log says */
 	unsigned log_tries;
-	int64_t log_ms;  /* boot time of the last look at its log */
-	int64_t ticket;  /* whose it is; stays once it was found; 0 none */
-	bool covered;    /* seen twice: the cluster's task for the same backup stands for it */
-	bool told;       /* that it never asked */
-	char stop[160];  /* it is to be stopped, and why; "" no */
-	int64_t stop_ms; /* boot time at which the server took that; 0 not yet */
-	int64_t try_ms;  /* boot time of the last try */
+	int64_t log_ms;   /* boot time of the last look at its log */
+	int64_t ticket;   /* whose it is; stays once it was found; 0 none */
+	bool covered;     /* seen twice: the cluster's task for the same backup stands for it */
+	bool told;        /* that it never asked */
+	char stop[160];   /* it is to be stopped, and why; "" no */
+	int64_t stop_ms;  /* boot time at which the server took that; 0 not yet */
+	bool stop_failed; /* that it did not was said */
+	int64_t try_ms;   /* boot time of the last try */
 };
 
-enum tasks_op { TASKS_OP_NONE = 0, TASKS_OP_LIST, TASKS_OP_LOG, TASKS_OP_STOP, TASKS_OP_RUN };
+enum tasks_op {
+	TASKS_OP_NONE = 0,
+	TASKS_OP_MAY, /* what the token may see */
+	TASKS_OP_LIST,
+	TASKS_OP_LOG,  /* of a running task */
+	TASKS_OP_PAST, /* of one that has ended */
+	TASKS_OP_STOP,
+	TASKS_OP_RUN,
+};
+
+/* A backup of a cluster that has ended: its log tells which guests are backed up. */
+#define TASKS_PAST_MAX 64
+struct past {
+	char upid[UPID_MAX];
+	char node[NODE_NAME_MAX];
+	int64_t end_s; /* UTC */
+	unsigned tries;
+	bool read; /* or given up */
+};
 
 struct tasks_server {
 	struct tasks *tasks;
@@ -54,6 +73,11 @@ struct tasks_server {
 	int64_t asked_ms; /* boot time of the last list asked for; 0 never */
 	int64_t good_ms;  /* of the last one that came; 0 never */
 	bool stops_said;  /* that it may not stop tasks was said */
+	bool list_said;   /* that the list cannot be had was said */
+	bool blind;       /* the token sees its own tasks only: an empty list means nothing */
+	int64_t may_ms;   /* boot time at which that was asked last; 0 never */
+	size_t n_past;    /* so many ended tasks were noted, the oldest are overwritten */
+	struct past past[TASKS_PAST_MAX];
 	struct task list[TASKS_PER_SERVER];
 };
 
@@ -93,6 +117,12 @@ bool tasks_take_list(struct tasks_server *server, const char *body, size_t len, 
 bool tasks_take_log(struct tasks_server *server, struct task *task, const char *body, size_t len,
 	struct err *err);
 
+/* Notes a backup that has ended; the next whose log is to be read, or NULL; takes its log. */
+void past_note(struct tasks_server *server, const struct pve_task *task);
+struct past *past_wanted(struct tasks_server *server);
+void past_take(struct tasks_server *server, const char *upid, const char *body, size_t len,
+	const struct err *err);
+
 /* Finds the tickets of all tasks; tells of those without. */
 void tasks_match(struct tasks *tasks);
 
@@ -105,6 +135,11 @@ bool reruns_call(const struct rerun *rerun, struct api_call *ret, struct err *er
 void reruns_done(struct tasks *tasks, size_t i, const struct err *err);
 bool reruns_any(const struct tasks *tasks);
 void reruns_load(struct tasks *tasks);
+
+/* Between two lists, as things are now. */
+int64_t tasks_interval(const struct tasks *tasks);
+/* Something new is known: whose tasks they are, what is to be stopped, who must know. */
+void tasks_judge(struct tasks *tasks);
 
 /* Lets the server do what is next. */
 void tasks_work(struct tasks_server *server);

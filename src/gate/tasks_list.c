@@ -110,6 +110,8 @@ static void on_pve_task(void *data, const struct pve_task *found)
 	enum task_kind kind = kind_of_type(found->parts.type);
 	struct task *task;
 
+	if (kind == TASK_WRITER && !found->running)
+		past_note(server, found);
 	if (!kind || !found->running)
 		return;
 	task = note(server, kind, found->upid, found->parts.starttime_s);

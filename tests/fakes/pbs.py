@@ -102,6 +102,7 @@ class Pbs:
         self.streams, self.specs = {}, specs
         self.routes = [
             ("GET", "/version", self.version),
+            ("GET", "/access/permissions", self.permissions),
             ("GET", "/admin/traffic-control", self.current),
             ("GET", "/config/traffic-control", self.rules_list),
             ("POST", "/config/traffic-control", self.rule_create),
@@ -177,6 +178,12 @@ class Pbs:
     @staticmethod
     def version(_request):
         return {"version": "4.2", "release": "3", "repoid": "fake"}
+
+    @staticmethod
+    def permissions(request):
+        """What the token that asks has on one path."""
+        path = request.one("path", "/")
+        return {path: {priv: True for priv in request.privs(path)}}
 
     def current(self, request):
         self.need(request, "/", "Sys.Audit")

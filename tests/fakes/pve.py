@@ -45,6 +45,7 @@ class Pve:
         self.server, self.folder = None, folder
         self.routes = [
             ("GET", "/version", self.version),
+            ("GET", "/access/permissions", self.permissions),
             ("GET", "/cluster/tasks", self.cluster_tasks),
             ("GET", "/cluster/backup", self.jobs),
             ("GET", "/cluster/backup/{job}", self.job),
@@ -115,6 +116,13 @@ class Pve:
     @staticmethod
     def version(_request):
         return {"version": "9.2.11", "release": "9.2", "repoid": "fake"}
+
+    @staticmethod
+    def permissions(request):
+        """What the token that asks has on one path."""
+        known_only(request, "path", "userid")
+        path = request.one("path", "/")
+        return {path: {priv: 1 for priv in request.privs(path)}}
 
     # Tasks.
 
