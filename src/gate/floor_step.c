@@ -425,9 +425,9 @@ void floor_step(struct floor_lever *lever)
 	}
 	if (now - lever->used_ms >= REST_MS)
 		order_link_rest(&lever->link);
-	at = next_ms(lever, now);
-	if (at || lever->retired)
-		timer_at(&lever->due, at ? at : now);
+	at = lever->retired && !floor_moved(lever) ? now : next_ms(lever, now);
+	if (at)
+		timer_at(&lever->due, at);
 	else
 		timer_off(&lever->due);
 }
