@@ -25,10 +25,13 @@ static const char *const words[] = {
 	[PBS_OP_DELETE] = "remove our traffic-control rule",
 };
 
-static bool record(struct pbs_lever *lever, const char *before, const char *after, bool put_back)
+static bool record(struct pbs_lever *lever, const char *after, bool put_back)
 {
-	return levers_record(lever->levers->gate, 0, "traffic-control", lever->name, before, after,
-		lever->why[0] ? lever->why : NULL, put_back);
+	if (!levers_record(lever->levers->gate, 0, "traffic-control", lever->name, "none", after,
+		    lever->why[0] ? lever->why : NULL, put_back))
+		return false;
+	lever->recorded = !put_back;
+	return true;
 }
 
 static bool needed(const struct pbs_lever *lever)
@@ -60,7 +63,7 @@ static void take_failure(
 	if (change && err->kind == ERR_NOTFOUND) {
 		lever->sight.known = false; /* somebody else removed it: look again */
 		if (op == PBS_OP_DELETE)
-			record(lever, "none", "none", true);
+			record(lever, "none", true);
 		return;
 	}
 	if (op == PBS_OP_READ && err->kind == ERR_DENIED && !lever->blind_rates && needed(lever)) {
@@ -100,29 +103,27 @@ static void notice_theft(struct pbs_lever *lever, const char *what, int64_t now_
 		"alone for 15 minutes");
 }
 
-/* An earlier gate's change that the record still tells of, but nothing of it is there any more. */
 static void on_moved(void *data, const struct store_lever *action)
 {
 	struct pbs_lever *lever = data;
 
 	if (strcmp(action->lever, "traffic-control") == 0 &&
 		strcmp(action->target, lever->name) == 0)
-		lever->looked_up = false;
+		lever->recorded = true;
 }
 
-static void settle_record(struct pbs_lever *lever)
+/* The record tells of a rule that is not there any more, and none is wanted: deleted by us, by an
+ * earlier gate or by somebody else, it is put back. */
+static void settle_record(struct pbs_lever *lever, int64_t now_ms)
 {
 	struct err err = {0};
 
-	if (lever->looked_up)
-		return;
-	lever->looked_up = true;
-	if (lever->sight.found ||
+	if (!lever->looked_up &&
 		!store_levers_moved(lever->levers->gate->store, on_moved, lever, &err))
 		return;
-	if (!lever->looked_up)
-		record(lever, "none", "none", true);
 	lever->looked_up = true;
+	if (lever->recorded && !lever->sight.found && !pbs_lever_target(lever, now_ms))
+		record(lever, "none", true);
 }
 
 static void note_hidden(struct pbs_lever *lever)
@@ -152,7 +153,7 @@ static void take_rules(struct pbs_lever *lever, const char *body, size_t len, in
 	lever->maybe = false;
 	lever->change_failed = lever->change_failed && pbs_lever_differs(lever, now_ms);
 	lever->usable = !lever->change_failed;
-	settle_record(lever);
+	settle_record(lever, now_ms);
 	note_hidden(lever);
 	if (sight.found && !sight.ours) {
 		lever->usable = false;
@@ -161,9 +162,9 @@ static void take_rules(struct pbs_lever *lever, const char *body, size_t len, in
 			"left alone");
 		return;
 	}
-	if (had && !sight.found)
+	if (had && !sight.found && lever->want > STEER_FREE)
 		notice_theft(lever, "removed", now_ms);
-	else if (had && sight.rule.rate_in != before.rule.rate_in)
+	else if (had && sight.found && sight.rule.rate_in != before.rule.rate_in)
 		notice_theft(lever, "changed", now_ms);
 	else
 		lever->confirmed = true;
@@ -205,7 +206,7 @@ static void take_change(struct pbs_lever *lever, enum pbs_op op, int64_t now_ms)
 			"touched",
 			lever->name, lever->why);
 	if (op == PBS_OP_DELETE) {
-		record(lever, "none", "none", true);
+		record(lever, "none", true);
 		log_notice("Our traffic-control rule on '%s' is removed", lever->name);
 	}
 	pbs_rest_set(&lever->rest, rate, now_ms);
@@ -344,7 +345,7 @@ void pbs_lever_change(struct pbs_lever *lever, struct remote *remote, int64_t no
 		lever->draft = (struct pbs_rule){0};
 	}
 	/* That it is put back is written when it is. */
-	if (rate && !record(lever, "none", after, false)) {
+	if (rate && !record(lever, after, false)) {
 		lever->usable = false;
 		lever->change_failed = true;
 		lever->retry_ms = now_ms + RECORD_AGAIN_MS;
@@ -381,7 +382,7 @@ bool pbs_lever_delete_now(struct pbs_lever *lever, struct remote *remote, int64_
 		ok = ok || err.kind == ERR_NOTFOUND;
 	}
 	if (ok)
-		record(lever, "none", "none", true);
+		record(lever, "none", true);
 	else
 		log_warning(
 			"Our traffic-control rule on '%s' may still be there: %s. It is without "

@@ -68,7 +68,8 @@ struct pbs_lever {
 	bool lost_race;     /* it was tried again once already */
 	bool maybe;         /* a rule of ours may be there that was not seen yet */
 	bool blind_rates;   /* Sys.Audit is missing: the rates cannot be read */
-	bool looked_up;     /* what the record says of an earlier gate was compared */
+	bool looked_up;     /* what the record says of an earlier gate is known */
+	bool recorded;      /* the record says that a rule of ours is there */
 	unsigned failures;
 	int64_t retry_ms; /* boot time; nothing before */
 	char trouble[240];

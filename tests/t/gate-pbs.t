@@ -138,6 +138,8 @@ ok 'after a restart a running job is throttled again' wait_for 30 rule_is rate-i
 gate_kill KILL
 ok 'a gate that is killed leaves it there' rule_is rate-in '30000000 B'
 edit "$PBS" "state['rules']['$NAME']['rate-in'] = '64 KiB'"
+# The record still says that something is moved, until the next gate has it as it shall be.
+ok 'and the record says so' test "$(query "SELECT put_back FROM lever_actions WHERE lever = 'traffic-control' ORDER BY id DESC LIMIT 1")" = 0
 gate_start
 wait_for 15 operation_is recovery
 ok 'the next one sets it right' wait_for 30 rule_is rate-in '30000000 B'
@@ -150,6 +152,18 @@ ok 'it is used again once it is back' wait_for 90 logged "The API of 'pbs1' answ
 job_ends
 ok 'the last job has ended: the rule goes' wait_for 60 no_rule
 ok 'nothing of it is left but what was there before' state_is "$PBS" "sorted(state['rules'])" '["lunch"]'
+
+ok 'and the record says so too' test "$(query "SELECT put_back FROM lever_actions WHERE lever = 'traffic-control' ORDER BY id DESC LIMIT 1")" = 1
+
+# --- a gate that is gone for good -----------------------------------------------------------------------
+job_runs
+wait_for 20 rule_is rate-in '30000000 B'
+gate_kill KILL
+"$BUILD/rebuildgated" --config "$CONF" --put-back >>"$LOG" 2>&1
+ok 'without a gate it is put back as well' test $? = 0
+ok 'so that it is gone' no_rule
+kill "$JOB"
+gate_start
 
 # --- not allowed ------------------------------------------------------------------------------------
 gate_kill TERM
