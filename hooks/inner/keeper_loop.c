@@ -136,8 +136,10 @@ static void say(struct loop *loop)
 	int64_t now_ms = clock_boot_ms();
 	char rate[UNITS_TEXT_MAX], what[80] = "";
 	struct keep_ask ask = {0};
+	const char *why;
 
 	keeping_tell(keeping, &ask);
+	why = *ask.trouble ? ask.trouble : keeping->answer.reason;
 	if (loop->said_ms.known && now_ms - loop->said_ms.v < SAY_MS &&
 		(ask.path != STEER_FREE || loop->said == STEER_FREE))
 		return;
@@ -149,9 +151,8 @@ static void say(struct loop *loop)
 		snprintf(what, sizeof(what), "%s",
 			ask.path == STEER_REST ? "paused" : "not limited any more");
 	journal_say(keeper->root, LOG_NOTICE,
-		"guest %" PRIu32 ": %" PRId64 " block jobs are %s for ticket T%" PRId64 "%s%s",
-		keeper->vmid, ask.n_jobs, what, keeper->ticket, *keeping->answer.reason ? ": " : "",
-		keeping->answer.reason);
+		"guest %" PRIu32 ": its block jobs are %s, for ticket T%" PRId64 "%s%s",
+		keeper->vmid, what, keeper->ticket, *why ? ": " : "", why);
 }
 
 /* Brings the jobs to what is wanted, if anything differs. */

@@ -14,15 +14,23 @@ void keeping_start(struct keeping *keeping, int64_t now_ms)
 		(struct keeping){.started_ms = now_ms, .answered_ms = now_ms, .looked_ms = now_ms};
 }
 
-static struct keeping_job *find(struct keeping *keeping, const char *device)
+/* keeping->n where there is none. */
+static size_t index_of(const struct keeping *keeping, const char *device)
 {
 	size_t i;
 
 	for (i = 0; i < keeping->n; i++) {
 		if (strcmp(keeping->jobs[i].device, device) == 0)
-			return &keeping->jobs[i];
+			break;
 	}
-	return NULL;
+	return i;
+}
+
+static struct keeping_job *find(struct keeping *keeping, const char *device)
+{
+	size_t i = index_of(keeping, device);
+
+	return i < keeping->n ? &keeping->jobs[i] : NULL;
 }
 
 static bool is_listed(const struct qmp_state *state, const char *device)
@@ -211,14 +219,14 @@ static int64_t at_most(int64_t rate, int64_t own_speed)
 	return own_speed && own_speed < rate ? own_speed : rate;
 }
 
-bool keeping_want(void *data, const struct qmp_job *job, struct qmp_order *ret)
+static bool want(const struct keeping *keeping, const struct qmp_job *job, struct qmp_order *ret)
 {
-	struct keeping *keeping = data;
-	const struct keeping_job *own = find(keeping, job->device);
+	size_t i = index_of(keeping, job->device);
+	const struct keeping_job *own = &keeping->jobs[i];
 	int64_t rate, part;
 	enum mode now = mode(keeping, &rate);
 
-	if (!own || !settable(job) || (now == MODE_OPEN && !own->touched))
+	if (i == keeping->n || !settable(job) || (now == MODE_OPEN && !own->touched))
 		return false;
 	/* A backup's jobs run one after another, and so each may have all of it; others share it.
 	 */
@@ -237,6 +245,11 @@ bool keeping_want(void *data, const struct qmp_job *job, struct qmp_order *ret)
 	return true;
 }
 
+bool keeping_want(void *data, const struct qmp_job *job, struct qmp_order *ret)
+{
+	return want(data, job, ret);
+}
+
 static bool job_differs(const struct qmp_job *job, const struct qmp_order *order)
 {
 	return job->speed != order->speed || (qmp_job_active(job) && job->paused != order->pause);
@@ -252,7 +265,7 @@ bool keeping_differs(struct keeping *keeping)
 	for (i = 0; i < keeping->last.n; i++) {
 		const struct qmp_job *job = &keeping->last.jobs[i];
 
-		if (!keeping_want(keeping, job, &order) || !job_differs(job, &order))
+		if (!want(keeping, job, &order) || !job_differs(job, &order))
 			continue;
 		own = find(keeping, job->device);
 		own->touched = true;
@@ -295,30 +308,62 @@ void keeping_put_back(struct keeping *keeping)
 	keeping->ending = true;
 }
 
-/* What is in force, as read back. */
-static enum steer_path in_force(const struct keeping *keeping, int64_t *ret_rate)
+/* Whether all jobs are as they shall be, by the last reading. */
+static bool as_wanted(const struct keeping *keeping)
 {
-	int64_t rate, total = 0, paused = 0, active = 0, limited = 0;
-	enum mode now = mode(keeping, &rate);
+	struct qmp_order order;
 	size_t i;
 
-	*ret_rate = 0;
+	for (i = 0; i < keeping->last.n; i++) {
+		if (want(keeping, &keeping->last.jobs[i], &order) &&
+			job_differs(&keeping->last.jobs[i], &order))
+			return false;
+	}
+	return keeping->last.n > 0;
+}
+
+/* The active jobs' speeds together; 0 where one has none. */
+static int64_t speed_in_all(const struct keeping *keeping)
+{
+	int64_t total = 0;
+	size_t i;
+
 	for (i = 0; i < keeping->last.n; i++) {
 		const struct qmp_job *job = &keeping->last.jobs[i];
 
-		active += qmp_job_active(job);
-		paused += qmp_job_active(job) && job->paused;
-		limited += qmp_job_active(job) && job->speed > 0;
-		if (qmp_job_active(job))
-			total += job->speed < INT64_MAX - total ? job->speed : 0;
+		if (!qmp_job_active(job))
+			continue;
+		if (!job->speed || job->speed > INT64_MAX - total)
+			return 0;
+		total += job->speed;
 	}
-	if (active && paused == active && keeping_touches(keeping))
+	return total;
+}
+
+static bool all_paused(const struct keeping *keeping)
+{
+	int64_t n = 0;
+	size_t i;
+
+	for (i = 0; i < keeping->last.n; i++)
+		n += qmp_job_active(&keeping->last.jobs[i]) && keeping->last.jobs[i].paused;
+	return n && n == n_active(keeping);
+}
+
+/* What is in force, as read back. */
+static enum steer_path in_force(const struct keeping *keeping, int64_t *ret_rate)
+{
+	int64_t rate, total = speed_in_all(keeping);
+	bool limits = mode(keeping, &rate) == MODE_LIMITS && as_wanted(keeping);
+
+	*ret_rate = 0;
+	if (all_paused(keeping) && keeping_touches(keeping))
 		return STEER_REST;
-	if (active && limited == active && (now == MODE_LIMITS || keeping_touches(keeping))) {
-		*ret_rate = total;
-		return keeping->answer.path == STEER_REST && total <= KEEPING_LEAST_RATE
-			? STEER_REST
-			: STEER_LIMIT;
+	if (limits && keeping->answer.path == STEER_REST)
+		return STEER_REST;
+	if (limits || (total && keeping_touches(keeping))) {
+		*ret_rate = limits ? rate : total;
+		return STEER_LIMIT;
 	}
 	return keeping->answer.path == STEER_OPEN && !keeping->ending ? STEER_OPEN : STEER_FREE;
 }

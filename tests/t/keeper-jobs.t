@@ -50,7 +50,7 @@ ok 'the backup goes well' status_is 0
 ok 'the end of the backup ends it' wait_for 20 no_keeper 100
 ok 'jobs that are still there get their speed back' jobs_are 100 speed 0 0
 ok 'the gate hears the last word' told '"path": "free", .*"ending": true'
-ok 'the journal has what was set' journal '<29>rebuildgate-keeper\[[0-9]+\]: guest 100: 2 block jobs are limited to 1.0 MB/s for ticket T17: md2 keeps 80 %'
+ok 'the journal has what was set' journal '<29>rebuildgate-keeper\[[0-9]+\]: guest 100: its block jobs are limited to 1.0 MB/s, for ticket T17: md2 keeps 80 %'
 ok 'and the end' journal 'guest 100: told to end; its block jobs run at their own speed again'
 ok 'nothing is remembered' no_note 100
 
@@ -123,7 +123,7 @@ qemu_start 100 '{"jobs": [{"device": "drive-scsi0", "len": 4000000000, "speed": 
 	"others": [{"device": "mirror0", "type": "mirror", "len": 1, "offset": 0, "speed": 0, "paused": false, "status": "ready"}]}'
 qemu_begin 100
 backup --guest 100:qemu:snapshot:web
-ok 'a job with a limit of its own: it is in force' wait_for 20 told '"path": "limit", "rate": 5000000'
+ok 'a job with a limit of its own: it is in force' wait_for 20 told '"path": "limit", "rate": 20000000'
 ok 'and not raised' not_sent 100 block-job-set-speed
 ok 'fleecing is told' told '"fleecing": true'
 keep limit 3000000

@@ -131,7 +131,9 @@ static void a_limit_is_for_all_jobs_those_to_come_as_well(void **state)
 	turn(&world, 2000);
 	assert_int_equal(world.sent, 1);
 	answer(&world, STEER_LIMIT, 6 * MB);
+	assert_int_equal(tell(&world).rate, 5 * MB);
 	turn(&world, 500);
+	assert_int_equal(tell(&world).rate, 6 * MB);
 	assert_int_equal(world.jobs.jobs[1].speed, 6 * MB);
 }
 
@@ -174,8 +176,9 @@ static void the_jobs_own_limit_is_the_ceiling_and_comes_back(void **state)
 	answer(&world, STEER_LIMIT, 20 * MB);
 	turn(&world, 1000);
 	assert_int_equal(world.sent, 0);
+	/* it cannot go beyond that: in force */
 	assert_int_equal(tell(&world).path, STEER_LIMIT);
-	assert_int_equal(tell(&world).rate, 8 * MB);
+	assert_int_equal(tell(&world).rate, 20 * MB);
 	answer(&world, STEER_LIMIT, 5 * MB);
 	turn(&world, 1000);
 	assert_int_equal(world.jobs.jobs[0].speed, 5 * MB);
