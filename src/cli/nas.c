@@ -129,6 +129,14 @@ int cli_nas(const struct cli_verb *verb, int argc, char **argv)
 			.need = "name one NAS: rebuildgate nas authorized-key NAME",
 			.summary = "the line for its authorized_keys: our key may look, and "
 				   "nothing else"},
+		{.name = "nas levers-key",
+			.run = cli_nas_levers_key,
+			.args = "NAME",
+			.min = 1,
+			.max = 1,
+			.need = "name one NAS: rebuildgate nas levers-key NAME",
+			.summary = "the line for root's authorized_keys there: our second key may "
+				   "move its levers"},
 		{.name = "nas forget",
 			.run = nas_forget,
 			.args = "NAME ARRAY",

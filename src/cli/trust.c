@@ -14,6 +14,7 @@
 #include "nas/trust.h"
 
 #define TRUST_DEADLINE_MS (15 * MS_SECOND)
+#define LEVERS_SCRIPT "/usr/local/sbin/nas-levers"
 
 /* Only "yes", as ssh asks. */
 static bool confirmed(const char *question)
@@ -141,6 +142,21 @@ out:
 	return done;
 }
 
+/* The line that lets the key in `key_file` run `command`, whatever it asks for. */
+static bool key_line_print(const char *command, const char *key_file, struct err *err)
+{
+	struct buf line = {0};
+	char key[2048];
+	bool done;
+
+	if (!public_key_read(key_file, key, sizeof(key), err))
+		return false;
+	buf_addf(&line, "command=\"%s\",restrict %s\n", command, key);
+	done = out_flush(&line, err);
+	buf_release(&line);
+	return done;
+}
+
 int cli_nas_authorized_key(const struct cli_verb *verb, int argc, char **argv)
 {
 	const char *config = NULL;
@@ -150,21 +166,71 @@ int cli_nas_authorized_key(const struct cli_verb *verb, int argc, char **argv)
 			NULL, &mdstat_only},
 		CLI_OPTION_CONFIG(&config)};
 	struct nas_target target;
-	struct buf line = {0};
-	char key[2048];
 	struct err err = {0};
 	int code;
 
 	if (!cli_args(verb, argc, argv, options, CLI_COUNT(options), NULL, &code))
 		return code;
-	code = CLI_OK;
 	if (!target_find(config, argv[1], &target, &err) ||
-		!public_key_read(target.key_file, key, sizeof(key), &err))
+		!key_line_print(mdstat_only ? "cat /proc/mdstat" : look_forced_command(),
+			target.key_file, &err))
 		return cli_fail_err(verb->name, &err);
-	buf_addf(&line, "command=\"%s\",restrict %s\n",
-		mdstat_only ? "cat /proc/mdstat" : look_forced_command(), key);
-	if (!out_flush(&line, &err))
-		code = cli_fail_err(verb->name, &err);
-	buf_release(&line);
-	return code;
+	return CLI_OK;
+}
+
+/* It stands between quotes in authorized_keys, and a shell reads it. */
+static bool path_check(const char *path, struct err *err)
+{
+	static const char letters[] =
+		"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789/-_.,+@";
+
+	return (path[0] == '/' && strspn(path, letters) == strlen(path)) ||
+		err_set(err, ERR_INVALID,
+			"'%s' is not where a script can lie: say an absolute path of letters, "
+			"digits and /-_.,+@",
+			path);
+}
+
+static bool levers_find(
+	const char *config, const char *name, char ret_key_file[SETTINGS_PATH_MAX], struct err *err)
+{
+	struct settings *settings = NULL;
+	const struct nas_settings *nas;
+	bool done = false;
+
+	if (!cli_settings(config, &settings, err))
+		return false;
+	nas = settings_nas(settings, name);
+	if (!nas)
+		err_set(err, ERR_INVALID, "there is no NAS '%s' in %s", name,
+			config ? config : SETTINGS_FILE);
+	else if (!nas->levers.set)
+		err_set(err, ERR_INVALID,
+			"NAS '%s' has no levers in %s: write levers = { }; into it first", name,
+			config ? config : SETTINGS_FILE);
+	else
+		done = true;
+	if (done)
+		snprintf(ret_key_file, SETTINGS_PATH_MAX, "%s", nas->levers.key_file);
+	settings_free(settings);
+	return done;
+}
+
+int cli_nas_levers_key(const struct cli_verb *verb, int argc, char **argv)
+{
+	const char *config = NULL, *path = LEVERS_SCRIPT;
+	const struct cli_option options[] = {
+		{"--path", "FILE", "where nas-levers lies on the NAS (" LEVERS_SCRIPT ")", &path,
+			NULL},
+		CLI_OPTION_CONFIG(&config)};
+	char key_file[SETTINGS_PATH_MAX];
+	struct err err = {0};
+	int code;
+
+	if (!cli_args(verb, argc, argv, options, CLI_COUNT(options), NULL, &code))
+		return code;
+	if (!path_check(path, &err) || !levers_find(config, argv[1], key_file, &err) ||
+		!key_line_print(path, key_file, &err))
+		return cli_fail_err(verb->name, &err);
+	return CLI_OK;
 }

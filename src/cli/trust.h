@@ -12,4 +12,8 @@ int cli_nas_trust(const struct cli_verb *verb, int argc, char **argv);
  * and nothing else. */
 int cli_nas_authorized_key(const struct cli_verb *verb, int argc, char **argv);
 
+/* `nas levers-key NAME`: the line for root's authorized_keys there, which allows the second key
+ * what hooks/nas-levers does and nothing else. */
+int cli_nas_levers_key(const struct cli_verb *verb, int argc, char **argv);
+
 #endif

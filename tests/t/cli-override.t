@@ -125,7 +125,7 @@ ok 'it is absent no more' wait_for 20 forgotten
 rg nas forget nas1 md7
 ok 'no such array' eval 'exits 1 && wrong md7 || exits 2 && wrong md7'
 ok 'which array' mistake 'name a NAS and one of its arrays: rebuildgate nas forget NAME ARRAY' nas forget nas1
-ok 'no such verb' mistake "there is no 'nas add': say one of list, look, trust, authorized-key, forget" nas add x
+ok 'no such verb' mistake "there is no 'nas add': say one of list, look, trust, authorized-key, levers-key, forget" nas add x
 gate_kill TERM
 
 # --- nas, without a gate --------------------------------------------------------------------------
@@ -141,6 +141,17 @@ mkdir "$SCRATCH/credential"
 echo 'nas = ( { name = "far"; host = "127.0.0.1"; key_file = "credential:key"; } );' >"$SCRATCH/credential/a.conf"
 rg nas authorized-key far --config "$SCRATCH/credential/a.conf"
 ok 'a key in a credential has no public half here' eval 'exits 2 && wrong "is a systemd credential"'
+rg nas levers-key far --config "$CONF"
+ok 'no levers: what is missing' eval 'exits 2 && wrong "has no levers in .*: write levers"'
+mkdir "$SCRATCH/levers"
+echo "nas = ( { name = \"far\"; host = \"127.0.0.1\"; key_file = \"$SCRATCH/id\"; levers = { key_file = \"$SCRATCH/levers/id\"; }; } );" \
+	>"$SCRATCH/levers/a.conf"
+echo 'ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIExample levers' >"$SCRATCH/levers/id.pub"
+rg nas levers-key far --config "$SCRATCH/levers/a.conf"
+ok 'the line of the second key' says '^command="/usr/local/sbin/nas-levers",restrict ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIExample levers$'
+rg nas levers-key far --path /share/bin/nas-levers --config "$SCRATCH/levers/a.conf"
+ok 'where the script lies elsewhere' says '^command="/share/bin/nas-levers",restrict '
+ok 'not just anywhere' mistake 'is not where a script can lie' nas levers-key far --path 'nas-levers; sh' --config "$SCRATCH/levers/a.conf"
 ok 'a local NAS has no host key' mistake "NAS 'nas1' is local: it has no host key" nas trust nas1 --config "$CONF"
 ok 'no such NAS' mistake "there is no NAS 'nas9' in $CONF" nas trust nas9 --config "$CONF"
 rg nas trust far --config "$CONF"

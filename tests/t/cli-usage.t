@@ -26,7 +26,7 @@ ok 'no verb: help as an error' eval 'exits 2 && [ ! -s "$OUT" ] && cmp -s "$ERR"
 
 # Each verb: --help says how it is called and what its options do; and each option that it shows is taken.
 VERBS=(status check run wait tickets release "override add" "override list" "override cancel" log "log stats" "log verify"
-	explain replay "nas list" "nas look" "nas trust" "nas authorized-key" "nas forget" "policy check" "policy show" "policy test"
+	explain replay "nas list" "nas look" "nas trust" "nas authorized-key" "nas levers-key" "nas forget" "policy check" "policy show" "policy test"
 	"policy try" "policy defaults" "policy facts" parse version)
 known() {
 	local option
