@@ -10,7 +10,7 @@
 #include "base/log.h"
 #include "gate/ages_impl.h"
 
-#define TICK_MS (30 * MS_SECOND)
+#define TICK_MS (5 * MS_SECOND)
 #define FIRST_MS (10 * MS_SECOND)
 
 static struct shelf *find_shelf(struct ages *ages, const char *storage)
@@ -141,8 +141,8 @@ static int64_t volumes_of(const struct ages *ages, const char *pve, uint32_t gue
 		if (strcmp(job->pve, pve) != 0)
 			continue;
 		for (k = 0; k < job->n; k++)
-			if (job->guests[k].vmid == guest)
-				return job->guests[k].size;
+			if (job->guests[k].guest.vmid == guest)
+				return job->guests[k].guest.size;
 	}
 	return 0;
 }
@@ -176,25 +176,40 @@ struct opt ages_size(struct ages *ages, const struct request *request)
 	return sum ? OPT(sum) : OPT_NONE;
 }
 
-void ages_job(
-	const struct ages *ages, const char *storage, const char *job_id, struct request *request)
+struct ages_job *ages_job_of(struct ages *ages, const char *pve, const char *id)
+{
+	struct ages_job *job;
+	size_t i;
+
+	for (i = 0; i < ages->n_jobs; i++)
+		if (strcmp(ages->jobs[i].pve, pve) == 0 && strcmp(ages->jobs[i].id, id) == 0)
+			return &ages->jobs[i];
+	if (ages->n_jobs == AGES_JOBS_MAX)
+		return NULL;
+	job = &ages->jobs[ages->n_jobs++];
+	*job = (struct ages_job){0};
+	snprintf(job->pve, sizeof(job->pve), "%s", pve);
+	snprintf(job->id, sizeof(job->id), "%s", id);
+	return job;
+}
+
+void ages_job(struct ages *ages, const char *storage, const char *job_id, struct request *request)
 {
 	const struct storage_settings *set = settings_storage(ages->gate->settings, storage);
-	size_t i, k;
+	const struct ages_job *job = NULL;
+	size_t i;
 
-	for (i = 0; set && i < ages->n_jobs; i++) {
-		const struct ages_job *job = &ages->jobs[i];
-
-		if (!job->known || !job->n || strcmp(job->pve, set->pve) != 0 ||
-			strcmp(job->id, job_id) != 0)
+	for (i = 0; set && i < ages->n_jobs; i++)
+		if (ages->jobs[i].known && strcmp(ages->jobs[i].pve, set->pve) == 0 &&
+			strcmp(ages->jobs[i].id, job_id) == 0)
+			job = &ages->jobs[i];
+	for (i = 0; job && i < job->n; i++) {
+		if (strcmp(job->guests[i].node, request->node) != 0)
 			continue;
-		request->n_guests = job->n;
-		request->n_qemu = OPT(0);
-		for (k = 0; k < job->n; k++) {
-			request->guests[k] = job->guests[k].vmid;
-			request->n_qemu.v += !job->guests[k].lxc;
-		}
-		return;
+		if (!request->n_guests)
+			request->n_qemu = OPT(0);
+		request->guests[request->n_guests++] = job->guests[i].guest.vmid;
+		request->n_qemu.v += !job->guests[i].guest.lxc;
 	}
 }
 

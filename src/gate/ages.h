@@ -36,10 +36,9 @@ void ages_fill(struct ages *ages, struct request *request, const struct moment *
  * known. */
 struct opt ages_size(struct ages *ages, const struct request *request);
 
-/* The guests of a job of jobs.cfg, where its cluster has told them: fills n_guests, guests and
- * n_qemu; else leaves the request as it is. */
-void ages_job(
-	const struct ages *ages, const char *storage, const char *job_id, struct request *request);
+/* The guests of a job of jobs.cfg on the request's node, where its cluster has told them: fills
+ * n_guests, guests and n_qemu, which must be empty; else leaves the request as it is. */
+void ages_job(struct ages *ages, const char *storage, const char *job_id, struct request *request);
 
 /* [{"storage","guest","age_ms","source"}] for status; `source`: "record", "server". */
 json_t *ages_show(const struct ages *ages);

@@ -35,9 +35,13 @@ struct ages_job {
 	char pve[NAS_NAME_MAX];
 	char id[64];
 	int64_t next_ms; /* boot time */
-	bool known;
+	bool known;      /* and where its guests are */
+	bool too_many;   /* more than a request can name */
 	size_t n;
-	struct pve_job_guest guests[REQUEST_MAX_GUESTS];
+	struct {
+		struct pve_job_guest guest;
+		char node[NODE_NAME_MAX]; /* "" : not told */
+	} guests[REQUEST_MAX_GUESTS];
 };
 
 enum ages_op {
@@ -46,7 +50,8 @@ enum ages_op {
 	AGES_OP_GROUPS,
 	AGES_OP_NODES,
 	AGES_OP_CONTENT,
-	AGES_OP_JOB,
+	AGES_OP_JOB,   /* what a job of the cluster backs up */
+	AGES_OP_HOMES, /* and on which nodes that is: each node runs its own part */
 };
 
 struct ages {
@@ -71,6 +76,9 @@ struct ages {
 struct shelf *ages_shelf(struct ages *ages, const char *storage);
 /* The guest's place, made where there is none; NULL without room. */
 struct age *shelf_age(struct shelf *shelf, uint32_t guest);
+
+/* NULL without room. */
+struct ages_job *ages_job_of(struct ages *ages, const char *pve, const char *id);
 
 /* Asks the next thing that is due, if nothing is being asked. */
 void ages_work(struct ages *ages);

@@ -22,6 +22,7 @@ static const char *const words[] = {
 	[AGES_OP_NODES] = "list the guests",
 	[AGES_OP_CONTENT] = "list the storage's backups",
 	[AGES_OP_JOB] = "list the job's volumes",
+	[AGES_OP_HOMES] = "list the guests",
 };
 
 static bool is_fresh(const struct ages *ages, const char *storage)
@@ -79,46 +80,47 @@ static void on_guest(void *data, const struct pve_guest *guest)
 		snprintf(ages->node, sizeof(ages->node), "%s", guest->node);
 }
 
-static struct ages_job *job_of(struct ages *ages, const char *pve, const char *id)
-{
-	struct ages_job *job;
-	size_t i;
-
-	for (i = 0; i < ages->n_jobs; i++)
-		if (strcmp(ages->jobs[i].pve, pve) == 0 && strcmp(ages->jobs[i].id, id) == 0)
-			return &ages->jobs[i];
-	if (ages->n_jobs == AGES_JOBS_MAX)
-		return NULL;
-	job = &ages->jobs[ages->n_jobs++];
-	*job = (struct ages_job){0};
-	snprintf(job->pve, sizeof(job->pve), "%s", pve);
-	snprintf(job->id, sizeof(job->id), "%s", id);
-	return job;
-}
-
 static void on_job_guest(void *data, const struct pve_job_guest *guest)
 {
 	struct ages_job *job = data;
 
 	if (job->n < REQUEST_MAX_GUESTS)
-		job->guests[job->n++] = *guest;
+		job->guests[job->n++].guest = *guest;
 	else
-		job->known = false; /* more than a request can name */
+		job->too_many = true;
 }
 
 static bool take_job(struct ages *ages, const char *body, size_t len, struct err *err)
 {
-	struct ages_job *job = job_of(ages, ages->server, ages->job);
+	struct ages_job *job = ages_job_of(ages, ages->server, ages->job);
 
 	if (!job)
 		return true;
 	job->n = 0;
-	job->known = true;
-	if (pve_included_volumes_read(body, len, on_job_guest, job, err))
+	job->known = job->too_many = false;
+	memset(job->guests, 0, sizeof(job->guests));
+	return pve_included_volumes_read(body, len, on_job_guest, job, err);
+}
+
+static void on_home(void *data, const struct pve_guest *guest)
+{
+	struct ages_job *job = data;
+	size_t i;
+
+	for (i = 0; i < job->n; i++)
+		if (job->guests[i].guest.vmid == guest->vmid)
+			snprintf(job->guests[i].node, sizeof(job->guests[i].node), "%s",
+				guest->node);
+}
+
+static bool take_homes(struct ages *ages, const char *body, size_t len, struct err *err)
+{
+	struct ages_job *job = ages_job_of(ages, ages->server, ages->job);
+
+	if (!job)
 		return true;
-	job->n = 0;
-	job->known = false;
-	return false;
+	job->known = pve_guests_read(body, len, on_home, job, err) && !job->too_many;
+	return job->known || job->too_many;
 }
 
 static void on_done(void *data, const char *body, size_t len, const struct err *err);
@@ -136,7 +138,7 @@ static bool ask(struct ages *ages, enum ages_op op, struct err *err)
 		ok = pbs_namespaces_get(store, &api, err);
 	else if (ok && op == AGES_OP_GROUPS)
 		ok = pbs_groups_get(store, ages->namespaces[ages->at_namespace], &api, err);
-	else if (ok && op == AGES_OP_NODES)
+	else if (ok && (op == AGES_OP_NODES || op == AGES_OP_HOMES))
 		ok = pve_guests_get(&api, err);
 	else if (ok && op == AGES_OP_CONTENT)
 		ok = pve_content_get(ages->node, ages->storage, &api, err);
@@ -169,6 +171,8 @@ static bool take(struct ages *ages, enum ages_op op, const char *body, size_t le
 		return pve_content_read(body, len, on_content, ages, err);
 	case AGES_OP_JOB:
 		return take_job(ages, body, len, err);
+	case AGES_OP_HOMES:
+		return take_homes(ages, body, len, err);
 	}
 	return true;
 }
@@ -178,6 +182,8 @@ static enum ages_op follower(struct ages *ages, enum ages_op op)
 {
 	if (op == AGES_OP_NODES)
 		return AGES_OP_CONTENT;
+	if (op == AGES_OP_JOB)
+		return AGES_OP_HOMES;
 	if (op == AGES_OP_NAMESPACES) {
 		if (!ages->n_namespaces) /* none may be seen: the root says why */
 			on_namespace(ages, "");
@@ -192,7 +198,7 @@ static void failed(struct ages *ages, enum ages_op op, const struct err *err)
 {
 	struct shelf *shelf = ages_shelf(ages, ages->storage);
 
-	if (op == AGES_OP_JOB) {
+	if (op == AGES_OP_JOB || op == AGES_OP_HOMES) {
 		log_info("What a job backs up is not known: %s job=%s", err->text, ages->job);
 		return;
 	}
@@ -215,7 +221,8 @@ static void on_done(void *data, const char *body, size_t len, const struct err *
 	/* A namespace that may not be read hides nothing of the others. */
 	if (ok || (op == AGES_OP_GROUPS && err.kind == ERR_DENIED))
 		next = follower(ages, op);
-	if (next && is_fresh(ages, ages->storage) && !ask(ages, next, &err))
+	if (next && (next == AGES_OP_HOMES || is_fresh(ages, ages->storage)) &&
+		!ask(ages, next, &err))
 		failed(ages, next, &err);
 	if (ages->op == AGES_OP_NONE)
 		ages_work(ages);
@@ -250,7 +257,7 @@ static bool begin_job(struct ages *ages, const struct ticket *ticket, int64_t no
 
 	if (!set || !set->pve[0] || !ticket->job_id[0])
 		return false;
-	job = job_of(ages, set->pve, ticket->job_id);
+	job = ages_job_of(ages, set->pve, ticket->job_id);
 	if (!job || now_ms < job->next_ms)
 		return false;
 	job->next_ms = now_ms + ages->gate->settings->age_poll_ms;

@@ -146,6 +146,7 @@ static void match(struct tasks *tasks, struct tasks_server *server, struct task 
 		task->ticket = ticket_of(tasks, server, task);
 	cover = server->kind == API_PBS ? covering(tasks, task) : NULL;
 	task->covered = cover;
+	task->told = task->told || cover; /* also when that one is over a moment earlier */
 	if (cover && !task->ticket)
 		task->ticket = cover->ticket;
 	ticket = task->ticket ? ticket_by_id(tasks, task->ticket) : NULL;

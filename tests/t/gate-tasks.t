@@ -129,17 +129,46 @@ api POST /v1/report "{\"ticket\": $T, $W, \"phase\": \"job-end\", \"storage\": \
 kill "$JOB"
 edit "$PVE" "finish(r'$OWN')"
 
+# --- one that asked, and goes through the backup server ----------------------------------------------------
+sleep 1000 &
+JOB=$!
+STARTED+=("$JOB")
+W=$(worker "$JOB")
+ask "$W, \"storage\": \"store\", \"guests\": [100, 104]"
+T=$(get 'a["ticket"]')
+api POST /v1/report "{\"ticket\": $T, $W, \"phase\": \"job-start\", \"storage\": \"store\", \"node\": \"pve1\"}"
+OWN=$(edit "$PBS" "task('backup', 'store:a/b:vm/104', start=time() - 30)")
+OTHER=$(edit "$PBS" "task('backup', 'store:vm/105', start=time() - 30)")
+ok "the backup of a ticket's guest is the ticket's" wait_for 20 tasks_are "[x['ticket'] for x in a['tasks'] if x['upid'] == r'$OWN']" "[$T]"
+ok "another guest's is not" wait_for 20 tasks_are "[x['ticket'] for x in a['tasks'] if x['upid'] == r'$OTHER']" '[None]'
+ok 'and that is told' wait_for 20 logged 'A backup of store:vm/105 by .* never asked'
+ok 'of that one only' eval '! grep -q "A backup of .*vm/104" "$LOG"'
+api POST /v1/report "{\"ticket\": $T, $W, \"phase\": \"job-end\", \"storage\": \"store\", \"node\": \"pve1\"}"
+kill "$JOB"
+edit "$PBS" "finish(r'$OWN')"
+edit "$PBS" "finish(r'$OTHER')"
+UPID=$(edit "$PVE" "task('vzdump', '101', node='pve2', start=time() - 60, lines=['$(start_line 101 store)'])")
+TWIN=$(edit "$PBS" "task('backup', 'store:ct/101', start=time() - 50)")
+ok 'a backup that both servers list is listed once' wait_for 20 tasks_are "[x['server'] for x in a['tasks'] if x['kind'] == 'backup' and x['storage'] == 'store' and 'laptop' not in x['upid']]" "['lab']"
+ok 'and told once' eval 'wait_for 20 logged "A backup on node .pve2. writes to storage .store." && ! grep -q "A backup of store:ct/101" "$LOG"'
+edit "$PVE" "finish(r'$UPID')"
+edit "$PBS" "finish(r'$TWIN')"
+
 # --- a restore -----------------------------------------------------------------------------------------
 READER=$(edit "$PBS" "task('reader', 'store:vm/100')")
 ok 'a restore from a backup server is seen' wait_for 40 tasks_are "[x['kind'] for x in a['tasks'] if x['upid'] == r'$READER']" "['restore']"
+edit "$PVE" "state['jobs']['night'] = {'storage': 'backup', 'schedule': '21:00', 'guests': [100, 101]}"
 W2=$(worker $$)
-ask "$W2"
+ask "$W2, \"job_id\": \"night\""
 # shellcheck disable=SC2034
 T2=$(get 'a["ticket"]')
 ok 'a job that would start now waits for it' is 'a["act"]' hold
 ok 'and knows why' is 'a["reasons"][0]["code"]' restore
+ok 'what it backs up is asked of its cluster' wait_for 30 asked_least "$PVE" '/cluster/backup/night/included_volumes 200' 1
+wait_for 10 asked_least "$PVE" '/cluster/resources 200' 2
 edit "$PBS" "finish(r'$READER')"
 ok 'when it is done the job goes' wait_for 40 eval 'ask "$W2, \"ticket\": $T2"; is "a[\"act\"]" throttle >/dev/null'
+ok 'and of that what is on its node counts' eval 'test "$(query "SELECT json_extract(inputs, \"\$.request.guests\") FROM decisions ORDER BY id DESC LIMIT 1")" = "[100]"'
 RESTORE=$(edit "$PVE" "task('qmrestore', '100', node='pve2', lines=['restore vma archive: zstd -q -d -c /mnt/pve/backup/dump/vzdump-qemu-100.vma.zst | vma extract -v -r /var/tmp/vzdumptmp1.fifo - /var/tmp/vzdumptmp1'])")
 ok "one from a storage is seen by its task's log" wait_for 40 tasks_are "[(x['kind'], x['storage']) for x in a['tasks'] if x['upid'] == r'$RESTORE']" "[('restore', 'backup')]"
 edit "$PVE" "finish(r'$RESTORE')"
@@ -174,7 +203,6 @@ state['tasks'] = []"
 
 # --- with redundancy left, and by the rule ----------------------------------------------------------------
 nas_rebuild
-wait_for 15 operation_is recovery
 GC=$(edit "$PBS" "task('garbage_collection', 'store')")
 wait_for 40 tasks_are "[x['kind'] for x in a['tasks'] if x['upid'] == r'$GC']" "['gc']"
 sleep 5
