@@ -5,7 +5,7 @@
 set -euo pipefail
 build="gcc make pkg-config libc6-dev libsqlite3-dev libcurl4-openssl-dev libssh-dev libconfig-dev libjansson-dev libmicrohttpd-dev libsystemd-dev libssl-dev"
 check="libcmocka-dev openssl clang llvm clang-format clang-tidy cppcheck shellcheck gcovr openssh-server openssh-client sqlite3 jq curl perl-base python3 socat util-linux procps iproute2"
-rig="qemu-system-x86 cpio kmod openssh-client busybox-static curl jq sqlite3 python3 util-linux"
+rig="qemu-system-x86 cpio kmod openssh-client busybox-static curl jq sqlite3 python3 util-linux socat"
 case "${1-}" in
 build) want=$build ;;
 check) want="$build $check libclang-rt-$(apt-cache depends clang 2>/dev/null | sed -n 's/.*Depends: clang-\([0-9]*\)$/\1/p' | head -1)-dev" ;;
