@@ -27,8 +27,9 @@
 #define KEEPER_FREE_MS MS_MINUTE       /* a keeper without a gate frees its guest after so long */
 #define KEEPER_SILENT_MS (20 * MS_SECOND)
 
-/* By what a job is slowed. */
-enum lever_by { BY_NOTHING = 0, BY_KEEPER, BY_PBS };
+/* By what a job is slowed. By the NAS's own floor alone: its path stays open, the rebuild yields
+ * less. */
+enum lever_by { BY_NOTHING = 0, BY_FLOOR, BY_KEEPER, BY_PBS };
 
 /* A job that writes, or is about to. */
 struct lever_job {
@@ -66,6 +67,8 @@ struct steered {
 	/* Over time. */
 	int64_t read_at_ms; /* of the reading that was stepped on last */
 	int64_t applied_ms; /* boot time since which the path is in force; 0: not yet */
+	int64_t known_ms;   /* boot time at which a job that is known may have written last */
+	int64_t unseen_ms;  /* boot time at which somebody unknown wrote last; 0: nobody */
 	int64_t floor_ms;   /* boot time at which the NAS's floor was wanted first; 0: it is not */
 	bool floor_short;   /* it alone did not keep the share */
 	struct opt share;   /* ppm, smoothed: whether the floor alone is enough */

@@ -11,6 +11,7 @@
 #include "gate/watch.h"
 
 #define UNSEEN_LEAST INT64_C(1048576) /* bytes/s that are somebody's backup, or the like */
+#define UNSEEN_MS MS_MINUTE           /* who wrote no longer ago may go on */
 
 /* What is to be done with a job because of one array. */
 enum says { SAYS_NOTHING = 0, SAYS_THROTTLE, SAYS_STOP };
@@ -240,6 +241,11 @@ static void choose(struct levers *levers, struct lever_job *job, const struct ti
 		snprintf(job->text, sizeof(job->text), "by the keepers of its virtual machines");
 		return;
 	}
+	if (floor_usable(levers, job->nas, "")) {
+		job->by = BY_FLOOR;
+		snprintf(job->text, sizeof(job->text), "by the floor of NAS '%s' only", job->nas);
+		return;
+	}
 	if (job->pbs[0] && levers->gate->pbs_levers &&
 		(lever = pbs_levers_find(levers->gate->pbs_levers, job->pbs))) {
 		pbs_lever_state(lever, &state);
@@ -349,11 +355,12 @@ static void count_job(struct levers *levers, const struct lever_job *job)
 
 		if (!steered->nas[0] || strcmp(steered->nas, job->nas) != 0)
 			continue;
-		if (!(job->arrays >> i & 1) || job->by == BY_NOTHING)
+		steered->known_ms = levers->now.boot_ms;
+		if (!(job->arrays >> i & 1) || job->by <= BY_FLOOR)
 			steered->others = true;
 		if (!(job->arrays >> i & 1))
 			continue;
-		if (job->by == BY_NOTHING) {
+		if (job->by <= BY_FLOOR) {
 			steered->unreached++;
 			continue;
 		}
@@ -373,7 +380,7 @@ static bool any_job(const struct levers *levers, const char *nas)
 }
 
 /* Somebody writes whom nobody here knows, to an array whose rule throttles jobs that write: the
- * NAS's own floor is the lever for that, until the rule no longer matches. */
+ * NAS's own floor is the lever for that, until nobody has written for a while. */
 static void take_unseen(struct levers *levers, const struct storage_settings *storage)
 {
 	const char *nas = storage->mapping.nas;
@@ -381,6 +388,7 @@ static void take_unseen(struct levers *levers, const struct storage_settings *st
 	const struct rule *rule;
 	struct steered *steered;
 	char name[MD_NAME_MAX] = "";
+	bool writes;
 
 	if (!nas[0] || any_job(levers, nas) || !floor_usable(levers, nas, ""))
 		return;
@@ -390,13 +398,20 @@ static void take_unseen(struct levers *levers, const struct storage_settings *st
 	look_at(levers, &storage->mapping);
 	array = nas_facts_find(&levers->scratch.facts, name);
 	steered = steered_find(levers, nas, name);
-	if (!array || !matched_works(array) ||
-		!((steered && steered->floor_ms) ||
-			(array->client_write.known && array->client_write.v >= UNSEEN_LEAST)))
+	if (!array || !matched_works(array))
+		return;
+	/* Caches go on writing for a job that has just ended. */
+	writes = array->client_write.known && array->client_write.v >= UNSEEN_LEAST &&
+		!(steered && levers->now.boot_ms - steered->known_ms < UNSEEN_MS);
+	if (!writes &&
+		!(steered && steered->floor_ms &&
+			levers->now.boot_ms - steered->unseen_ms < UNSEEN_MS))
 		return;
 	steered = steered_make(levers, nas, name);
 	if (!steered)
 		return;
+	if (writes)
+		steered->unseen_ms = levers->now.boot_ms;
 	add_rule(steered, &rule->set, rule->set.protect_ppm);
 	steered->unreached++;
 	steered->others = true;

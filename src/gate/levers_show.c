@@ -244,6 +244,8 @@ static const char *by_word(enum lever_by by)
 {
 	if (by == BY_KEEPER)
 		return "block-jobs";
+	if (by == BY_FLOOR)
+		return "sync-speed";
 	return by == BY_PBS ? "traffic-control" : NULL;
 }
 
@@ -252,7 +254,7 @@ static json_t *job_json(struct levers *levers, const struct lever_job *job)
 	struct job_path path = {.path = STEER_FREE, .units = 1};
 	json_t *object = json_object();
 
-	if (job->by != BY_NOTHING)
+	if (job->by > BY_FLOOR)
 		path = levers_path(levers, job->arrays);
 	put_path(object, path.path, path.rate / path.units);
 	json_put_text(object, "by", by_word(job->by));
@@ -260,7 +262,7 @@ static json_t *job_json(struct levers *levers, const struct lever_job *job)
 	json_put_text(object, "text",
 		path.steered
 			? path.steered->out.text
-			: (job->by == BY_NOTHING ? job->text : "nothing is to be protected now"));
+			: (job->by <= BY_FLOOR ? job->text : "nothing is to be protected now"));
 	return object;
 }
 

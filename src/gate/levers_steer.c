@@ -69,7 +69,7 @@ struct steered *steered_make(struct levers *levers, const char *nas, const char 
 
 static bool on(const struct levers *levers, const struct lever_job *job, const struct steered *s)
 {
-	return job->by != BY_NOTHING && (job->arrays >> (s - levers->arrays) & 1);
+	return job->by > BY_FLOOR && (job->arrays >> (s - levers->arrays) & 1);
 }
 
 static bool copies(const struct levers *levers, const struct keeper *keeper, int64_t ticket)
