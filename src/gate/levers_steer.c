@@ -44,27 +44,38 @@ void steered_begin(struct levers *levers, struct steered *s)
 	s->restore = readers.known && readers.v > 0;
 }
 
+/* What one learned is kept while there is room. */
+static struct steered *spare(struct levers *levers)
+{
+	size_t i;
+
+	for (i = 0; i < LEVERS_ARRAYS; i++)
+		if (!levers->arrays[i].nas[0])
+			return &levers->arrays[i];
+	for (i = 0; i < LEVERS_ARRAYS; i++)
+		if (!levers->arrays[i].protects && levers->arrays[i].out.path <= STEER_FREE &&
+			!levers->arrays[i].floor_ms)
+			return &levers->arrays[i];
+	return NULL;
+}
+
 /* NULL where all are taken by arrays that are steered now: then one more is not. */
 struct steered *steered_make(struct levers *levers, const char *nas, const char *array)
 {
-	struct steered *found = steered_find(levers, nas, array), *slot;
-	size_t i;
+	struct steered *slot = steered_find(levers, nas, array);
 
-	for (i = 0; !found && i < LEVERS_ARRAYS; i++) {
-		slot = &levers->arrays[i];
-		if (slot->nas[0] && (slot->out.path > STEER_FREE || slot->protects))
-			continue;
-		if (slot->nas[0] && i + 1 < LEVERS_ARRAYS)
-			continue; /* what it learned is kept while there is room */
-		memset(slot, 0, sizeof(*slot));
-		snprintf(slot->nas, sizeof(slot->nas), "%s", nas);
-		snprintf(slot->array, sizeof(slot->array), "%s", array);
-		slot->out.path = STEER_FREE;
-		slot->told_path = STEER_FREE;
-		steered_begin(levers, slot);
-		found = slot;
-	}
-	return found;
+	if (slot)
+		return slot;
+	slot = spare(levers);
+	if (!slot)
+		return NULL;
+	memset(slot, 0, sizeof(*slot));
+	snprintf(slot->nas, sizeof(slot->nas), "%s", nas);
+	snprintf(slot->array, sizeof(slot->array), "%s", array);
+	slot->out.path = STEER_FREE;
+	slot->told_path = STEER_FREE;
+	steered_begin(levers, slot);
+	return slot;
 }
 
 static bool on(const struct levers *levers, const struct lever_job *job, const struct steered *s)

@@ -7,7 +7,6 @@
 . tests/t/gate-lib.sh
 
 PBS=$SCRATCH/pbs
-RULE='[r for n, r in a.items() if r.get("comment", "").find("rebuildgate") >= 0]'
 mkdir "$PBS"
 openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 2 -subj /CN=pbs -keyout "$PBS/key.pem" -out "$PBS/cert.pem" 2>/dev/null ||
 	skip_all 'cannot make a certificate'

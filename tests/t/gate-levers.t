@@ -14,6 +14,7 @@ rules() {
 	TEXT
 }
 
+T_a= # job()
 REBUILD='name = "rebuild"; when = { role = "data"; operation = ["recovery"]; };'
 
 # job NAME [MEMBERS]: a vzdump with a process of its own asks; its ticket in T_NAME, its worker in W_NAME.

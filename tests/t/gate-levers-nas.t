@@ -1,0 +1,227 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# The daemon moves the NAS's own levers: over a real sshd, by the real hooks/nas-levers on a folder that plays /sys and /proc. The floor is
+# tried first, covers what no other lever reaches, goes while a restore reads, and is put back; a check gives way to backups.
+
+# shellcheck source=tests/t/gate-lib.sh
+. tests/t/gate-lib.sh
+
+SSHD=$(command -v sshd || echo /usr/sbin/sshd)
+[ "$(id -u)" = 0 ] || skip_all 'needs root, for sshd'
+[ -x "$SSHD" ] && command -v ssh-keygen >/dev/null || skip_all 'needs sshd and ssh-keygen (openssh-server, openssh-client)'
+mkdir -p /run/sshd
+
+quiet() { "$@" >/dev/null 2>&1; }
+
+# --- the NAS: an array whose rebuild moves, an sshd, two keys ------------------------------------------
+nas_tree() {
+	rm -rf "$NAS"
+	mkdir -p "$NAS/proc" "$NAS/sys/block/md2/md" "$NAS/run"
+	echo raid6 >"$NAS/sys/block/md2/md/level"
+	echo 5 >"$NAS/sys/block/md2/md/raid_disks"
+	echo '1000 (system)' >"$NAS/sys/block/md2/md/sync_speed_min"
+	echo '200000 (system)' >"$NAS/sys/block/md2/md/sync_speed_max"
+	echo 0 >"$NAS/sys/block/md2/md/sync_min"
+	echo 524288 >"$NAS/sys/block/md2/md/chunk_size"
+	echo 256 >"$NAS/sys/block/md2/md/stripe_cache_size"
+	printf 'MemTotal:        4096000 kB\nMemFree:          12 kB\n' >"$NAS/proc/meminfo"
+	echo '0.10 0.10 0.10 1/100 1' >"$NAS/proc/loadavg"
+	cut -d' ' -f1 /proc/uptime >"$NAS/proc/uptime"
+	mkdir -p "$NAS/proc/sys/kernel/random"
+	cp /proc/sys/kernel/random/boot_id "$NAS/proc/sys/kernel/random/boot_id"
+	does idle 0 0
+}
+
+# does OPERATION PACE WRITE: KiB/s, from now on.
+does() {
+	echo "$1 $2 $3" >"$SCRATCH/does.new" && mv "$SCRATCH/does.new" "$SCRATCH/does"
+}
+
+cat >"$SCRATCH/nas.py" <<'PY'
+import os, sys, time
+nas, does = sys.argv[1], sys.argv[2]
+done, written, total, last, was = 200e6, 0.0, 1951945536, time.monotonic(), ""
+md = nas + "/sys/block/md2/md/"
+def put(path, text):
+    try:
+        with open(path + ".new", "w") as f:
+            f.write(text)
+        os.replace(path + ".new", path)
+    except OSError:
+        pass
+while os.getppid() != 1:
+    operation, rate, write = open(does).read().split()
+    now = time.monotonic()
+    done, written, last = done + float(rate) * (now - last), written + float(write) * (now - last), now
+    if operation != was:
+        put(md + "sync_action", "recover\n" if operation == "recovery" else operation + "\n")
+        was = operation
+    try:
+        action = open(md + "sync_action").read().strip()
+    except OSError:
+        action = "idle"
+    put(md + "degraded", "1\n" if operation == "recovery" else "0\n")
+    line = "" if action == "idle" else "      [==>..................]  %s = %4.1f%% (%d/%d) finish=527.0min speed=%dK/sec\n" % (
+        operation, done * 100 / total, done, total, float(rate))
+    put(nas + "/proc/diskstats", "   9       2 md2 1000 0 8000 0 %d 0 %d 0 0 0 0 0 0 0 0 0 0\n" % (written / 64, written * 2))
+    put(nas + "/proc/mdstat", """Personalities : [raid6] [raid5] [raid4] 
+md2 : active raid6 sdf1[5] sdd1[3] sdc1[2] sdb1[1] sda1[0]
+      5855836608 blocks super 1.2 level 6, 64k chunk, algorithm 2 [5/%s] [UUUU%s]
+%s      
+unused devices: <none>
+""" % (("4", "_", line) if operation == "recovery" else ("5", "U", line)))
+    time.sleep(0.2)
+PY
+
+cat >"$SCRATCH/look" <<LOOK
+cd $NAS
+cat proc/mdstat || exit 1
+echo '#rg diskstats'; cat proc/diskstats
+echo '#rg loadavg'; cat proc/loadavg
+echo '#rg md md2'
+for a in sync_action degraded sync_speed_min sync_speed_max; do read -r v <sys/block/md2/md/\$a && echo "\$a=\$v"; done
+echo '#rg end'
+LOOK
+
+SSH=$SCRATCH/ssh
+mkdir -m 700 "$SSH"
+for key in host probe levers; do ssh-keygen -q -t ed25519 -N '' -C "$key" -f "$SSH/$key"; done
+# What md makes of what is written into its files.
+cat >"$SCRATCH/kernel" <<'KERNEL'
+case $1:$2 in
+*/sync_speed_min:system) echo '1000 (system)' >"$1" ;;
+*/sync_speed_min:*) echo "$2 (local)" >"$1" ;;
+*) echo "$2" >"$1" ;;
+esac
+KERNEL
+sed -e "s|^root=\$|root=$NAS|" -e "s|^\t{ echo \"\$2\" >\"\$1\"; } 2>/dev/null\$|\tsh $SCRATCH/kernel \"\$1\" \"\$2\" 2>/dev/null|" \
+	hooks/nas-levers >"$SCRATCH/nas-levers"
+[ "$(diff hooks/nas-levers "$SCRATCH/nas-levers" | grep -c '^>')" = 2 ] || { echo 'Bail out! hooks/nas-levers is other than this test thinks'; exit 1; }
+{
+	echo "command=\"sh $SCRATCH/look\",restrict $(cat "$SSH/probe.pub")"
+	echo "command=\"sh $SCRATCH/nas-levers\",restrict $(cat "$SSH/levers.pub")"
+} >"$SSH/authorized_keys"
+SSH_PORT=$((20000 + RANDOM))
+cat >"$SSH/config" <<CONFIG
+ListenAddress 127.0.0.1:$SSH_PORT
+HostKey $SSH/host
+PidFile none
+AuthorizedKeysFile $SSH/authorized_keys
+StrictModes no
+UsePAM no
+PasswordAuthentication no
+KbdInteractiveAuthentication no
+PermitRootLogin prohibit-password
+LogLevel VERBOSE
+CONFIG
+"$SSHD" -D -f "$SSH/config" -E "$SSH/log" &
+STARTED+=("$!")
+wait_for 20 quiet grep 'Server listening' "$SSH/log" || skip_all "sshd does not start: $(tail -n 1 "$SSH/log")"
+echo "[127.0.0.1]:$SSH_PORT $(cut -d' ' -f1,2 "$SSH/host.pub")" >"$SSH/known_hosts"
+chmod 600 "$SSH/probe" "$SSH/levers"
+
+rules() {
+	cat >"$POLICY" <<-TEXT
+	name = "test";
+	defaults = { settle = "0"; release_interval = "0"; recheck = "1s"; max_running = 9; };
+	rules = ( { name = "rebuild"; when = { role = "data"; operation = ["recovery"]; }; $1 } );
+	TEXT
+}
+
+conf() {
+	conf_write
+	python3 - "$CONF" "$NAS" "$SSH" "$SSH_PORT" "$(id -un)" <<-'PY'
+	import sys
+	conf, nas, ssh, port, me = sys.argv[1:]
+	text = open(conf).read().replace('{ name = "nas1"; via = "local"; root = "%s"; }' % nas,
+	    '{ name = "nas1"; host = "127.0.0.1"; port = %s; user = "%s"; key_file = "%s/probe"; known_hosts = "%s/known_hosts"; '
+	    'levers = { user = "%s"; key_file = "%s/levers"; stripe_cache = true; pause_check = true; }; }' % (port, me, ssh, ssh, me, ssh))
+	open(conf, "w").write(text)
+	PY
+}
+
+job() {
+	sleep 1000 &
+	STARTED+=("$!")
+	W=$(worker "$!")
+	ask "$W${1:+, $1}"
+	T=$(get 'a["ticket"]')
+}
+end() { api POST /v1/report "{\"ticket\": $T, $W, \"phase\": \"job-end\"}"; }
+floor() { cat "$NAS/sys/block/md2/md/sync_speed_min"; }
+floor_set() { [[ "$(floor)" != '1000 (system)' && "$(floor)" != system && "$(floor)" != '1000' ]]; }
+floor_free() { ! floor_set; }
+action_is() { [ "$(cat "$NAS/sys/block/md2/md/sync_action")" = "$1" ]; }
+knows() { # the undisturbed pace is known
+	api GET /v1/status
+	[ "$(get 'a["nas"][0]["arrays"][0]["baseline"] is not None')" = true ]
+}
+lever_is() {
+	api GET /v1/levers
+	is "next(l for l in a['levers'] if l['lever'] == '$1')$2" "$3"
+}
+back() { [ "$(query "SELECT put_back FROM lever_actions WHERE lever = '$1' ORDER BY id DESC LIMIT 1")" = 1 ]; }
+
+gate_kill TERM
+rm -rf "$SCRATCH/db" "$LOG"
+nas_tree
+python3 "$SCRATCH/nas.py" "$NAS" "$SCRATCH/does" &
+STARTED+=("$!")
+wait_for 10 test -s "$NAS/proc/mdstat"
+rules 'verdict = "throttle"; running = "throttle"; protect = "50%"; over = "1min"; without_lever = "hold";'
+conf
+gate_start
+
+# --- the floor -----------------------------------------------------------------------------------------
+does recovery 40000 0
+ok 'the rebuild is seen' wait_for 20 quiet operation_is recovery
+ok 'and after a while its undisturbed pace' wait_for 120 quiet knows
+job '"n_qemu": 0'
+ok 'a job of containers onto a folder is throttled: the NAS itself has a lever' is 'a["act"]' throttle
+does recovery 30000 20000
+ok 'the floor is set' wait_for 30 quiet floor_set
+ok 'at the protected share of the pace' test "$(floor | cut -d' ' -f1)" -gt 15000 -a "$(floor | cut -d' ' -f1)" -lt 25000
+ok 'with a larger stripe cache' wait_for 10 test "$(cat "$NAS/sys/block/md2/md/stripe_cache_size")" -gt 256
+ok 'it was in the record before' test "$(query "SELECT count(*) FROM lever_actions WHERE lever = 'sync-speed' AND put_back = 0")" -ge 1
+api GET /v1/status
+ok 'the ticket says what reaches it' is 'a["tickets"][0]["lever"]["by"]' sync-speed
+ok 'levers show it' wait_for 20 quiet lever_is sync-speed '["set"]' true
+ok 'that it ends by itself' lever_is sync-speed '["until_utc_ms"] is not None' true
+does recovery 40000 0
+end
+ok 'the job ends: the floor goes' wait_for 60 quiet floor_free
+ok 'and so says the record' wait_for 20 back sync-speed
+
+does recovery 30000 20000
+ok 'somebody writes whom nobody knows: the floor is set for that too' wait_for 100 quiet floor_set
+api POST /v1/levers/reset '{"reason": "test", "for_ms": 600000}'
+ok 'a reset frees it' wait_for 20 quiet floor_free
+api POST /v1/levers/reset '{"reason": "test"}'
+ok 'and later it is set again' wait_for 60 quiet floor_set
+gate_kill KILL
+ok 'a gate that is killed leaves it' floor_set
+"$BUILD/rebuildgated" --put-back --config "$CONF" >"$OUT" 2>&1
+ok 'put-back succeeds' test $? = 0
+ok 'and frees it' floor_free
+ok 'in the record too' back sync-speed
+does recovery 40000 0
+gate_start
+wait_for 120 quiet knows
+does recovery 30000 20000
+ok 'the next gate sets it again' wait_for 60 quiet floor_set
+gate_kill TERM
+ok 'and frees it when it ends' floor_free
+
+# --- a check that gives way ------------------------------------------------------------------------------
+does check 40000 0
+gate_start
+ok 'a check is seen' wait_for 20 quiet operation_is check
+job
+ok 'a job goes' is 'a["act"]' allow
+ok 'the check rests' wait_for 30 action_is idle
+ok 'levers show that' wait_for 10 quiet lever_is check '["set"]' true
+end
+ok 'the job is done: it goes on' wait_for 60 action_is check
+ok 'and so says the record' wait_for 20 back check
+gate_kill TERM
+done_testing
