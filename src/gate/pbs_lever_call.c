@@ -11,6 +11,7 @@
 
 #define RETRY_FIRST_MS (2 * MS_SECOND)
 #define RETRY_MAX_MS MS_MINUTE
+#define FAILURES_MOST 3 /* in a row; then it is no lever any more */
 #define STOLEN_MOST 3
 #define STOLEN_WITHIN_MS (10 * MS_MINUTE)
 #define STOLEN_PAUSE_MS (15 * MS_MINUTE)
@@ -48,8 +49,6 @@ static void retry_later(struct pbs_lever *lever, int64_t now_ms, bool patient)
 		pause *= 2;
 	if (patient || pause > RETRY_MAX_MS)
 		pause = RETRY_MAX_MS;
-	if (!needed(lever))
-		pause = PBS_PROBE_MS;
 	lever->failures++;
 	lever->retry_ms = now_ms + pause;
 }
@@ -81,8 +80,11 @@ static void take_failure(
 		lever->retry_ms = now_ms + MS_SECOND;
 		return;
 	}
-	lever->usable = false;
 	retry_later(lever, now_ms, err->kind == ERR_DENIED);
+	/* One answer that does not come is no reason to let everything go. */
+	if (err->kind != ERR_DENIED && lever->usable && lever->failures < FAILURES_MOST)
+		return;
+	lever->usable = false;
 	pbs_lever_trouble(lever, err->text);
 }
 
@@ -152,7 +154,7 @@ static void take_rules(struct pbs_lever *lever, const char *body, size_t len, in
 	lever->sight = sight;
 	lever->maybe = false;
 	lever->change_failed = lever->change_failed && pbs_lever_differs(lever, now_ms);
-	lever->usable = !lever->change_failed;
+	lever->usable = lever->usable || !lever->change_failed;
 	settle_record(lever, now_ms);
 	note_hidden(lever);
 	if (sight.found && !sight.ours) {
@@ -168,7 +170,7 @@ static void take_rules(struct pbs_lever *lever, const char *body, size_t len, in
 		notice_theft(lever, "changed", now_ms);
 	else
 		lever->confirmed = true;
-	if (!lever->usable)
+	if (!lever->usable || lever->change_failed)
 		return;
 	lever->failures = 0;
 	pbs_lever_trouble(lever,

@@ -60,6 +60,7 @@ moved_least() {
 
 # --- found at the start -----------------------------------------------------------------------------
 pbs_new
+edit "$PBS" "state['utc_offset'] = 7200" # its zone counts, not ours
 edit "$PBS" "state['rules']['$NAME'] = {'network': ['0.0.0.0/0', '::/0'], 'rate-in': '64 KiB', 'comment': 'rebuildgate on pve1: an earlier gate; until 04:00'}
 state['rules']['lunch'] = {'network': ['10.1.0.0/16'], 'rate-in': '50 MB', 'comment': 'rebuildgate on pve1: not a name of ours'}"
 server_start pbs
@@ -83,11 +84,11 @@ ok 'our rule is made' wait_for 20 rule_is rate-in '20000000 B'
 ok 'for all connections' rule_is network '["0.0.0.0/0", "::/0"]'
 ok 'it never slows a restore' rule_is rate-out ''
 ok 'its comment says which gate' eval 'edit "$PBS" "state[\"rules\"][\"$NAME\"][\"comment\"]" | grep -q "^rebuildgate on pve1: .*; until [0-9][0-9]:[0-9][0-9]"'
-ok 'its time ends within two hours' python3 - "$PBS/state.json" "$NAME" <<'PY'
+ok 'its time is now in the zone of the server, and ends within two hours' python3 - "$PBS/state.json" "$NAME" <<'PY'
 import json, sys, time
 frames = json.load(open(sys.argv[1]))["rules"][sys.argv[2]]["timeframe"]
 days = ["mon", "tue", "wed", "thu", "fri", "sat", "sun"]
-now = time.gmtime()
+now = time.gmtime(time.time() + 7200)
 minute = now.tm_wday * 1440 + now.tm_hour * 60 + now.tm_min
 ends, inside = [], False
 for frame in frames:
@@ -110,6 +111,26 @@ import json, sys
 puts = [json.loads(l) for l in open("$PBS/log") if "\"PUT\"" in l]
 sys.exit(0 if puts and all("digest=" in p["form"] for p in puts) else 1)
 PY'
+
+# --- answers that are none --------------------------------------------------------------------------------
+edit "$PBS" "fault('^PUT', status=400, body='detected modified configuration - file changed by other user? Try again.', times=1)"
+throttle '40 MB/s'
+kill -HUP "$GATE_PID"
+ok 'a change that lost against another one is made again' wait_for 20 rule_is rate-in '40000000 B'
+edit "$PBS" "fault('^GET .*traffic-control', status=200, body='<html>', times=1)"
+wait_for 20 state_is "$PBS" "len(state['faults'])" 0
+sleep 3
+ok 'one answer that is none changes nothing' rule_is rate-in '40000000 B'
+edit "$PBS" "fault('^GET .*traffic-control', status=200, body='<html>', times=4)"
+ok 'some in a row are told' wait_for 40 logged "Lever traffic-control on 'pbs1': the traffic-control rules"
+ok 'and got over' wait_for 60 logged "Lever traffic-control on 'pbs1' works again"
+ok 'then it is as it was' wait_for 30 rule_is rate-in '40000000 B'
+edit "$PBS" "fault('^(PUT|GET .*traffic-control)', hang=3, times=2)"
+throttle '30 MB/s'
+kill -HUP "$GATE_PID"
+sleep 1
+ok 'a server that hangs does not hang the gate' test "$(curl -s -o /dev/null -w '%{http_code}' -m 1 --unix-socket "$SOCK" http://gate/v1/status)" = 200
+ok 'and is tried again' wait_for 40 rule_is rate-in '30000000 B'
 
 # --- somebody else ------------------------------------------------------------------------------------
 edit "$PBS" "state['rules'].pop('$NAME') and None"
