@@ -28,8 +28,8 @@ struct gate;
 /* Opens it for the gate's settings and begins to free what a gate before this one left moved. The
  * caller keeps *ret in gate->floors, where the gate's SIGCHLD finds it. */
 bool floor_levers_open(struct gate *gate, struct floor_levers **ret, struct err *err);
-/* Takes over gate->settings. A NAS that is no longer set up is freed first, for a few seconds at
- * most; pointers to its lever are no longer valid. */
+/* Takes over gate->settings. A NAS that is no longer set up, or is so otherwise, is put back in the
+ * background; pointers to its lever are no longer valid. */
 void floor_levers_settings(struct floor_levers *levers);
 /* Puts everything back, blocking until that is done or `deadline_ms` (boot time), and frees. NULL
  * is allowed. */

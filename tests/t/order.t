@@ -202,9 +202,7 @@ coproc MUTED { exec "$MUTE" accept; }
 muted=$MUTED_PID
 read -r -t 30 mute_port <&"${MUTED[0]}"
 like "a server that says nothing" '^failed silent .*says nothing' "$(orders levers port="$mute_port" <<<'look md2')"
-
-disown "$muted" 2>/dev/null
-kill -KILL "$muted" 2>/dev/null
+{ kill -KILL "$muted" && wait "$muted"; } 2>/dev/null
 
 # --- a session that breaks ----------------------------------------------------------------------------------------------------
 coproc ORDER { exec "$GATED" --order nas1 via=ssh host=127.0.0.1 port="$PORT" user="$ME" key_file="$DIR/key-levers" \

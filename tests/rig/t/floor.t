@@ -28,8 +28,10 @@ order() {
 install_levers() {
 	ssh-keygen -q -t ed25519 -N '' -C rebuildgate-levers -f "$SCRATCH/levers"
 	cat >"$SCRATCH/gate.conf" <<-CONF
-		nas = ( { name = "nas1"; host = "127.0.0.1"; levers = { key_file = "$SCRATCH/levers"; }; } );
+		nas = ( { name = "nas1"; host = "127.0.0.1"; port = $(rig_port); known_hosts = "$SCRATCH/known_hosts";
+			levers = { key_file = "$SCRATCH/levers"; }; } );
 	CONF
+	rig_known_hosts "$SCRATCH/known_hosts"
 	rig_ssh 'mkdir -p /usr/local/sbin && cat >/usr/local/sbin/nas-levers && chmod 755 /usr/local/sbin/nas-levers' <hooks/nas-levers &&
 		"$BUILD/rebuildgate" nas levers-key nas1 --config "$SCRATCH/gate.conf" >"$SCRATCH/line" &&
 		rig_ssh 'cat >>/root/.ssh/authorized_keys' <"$SCRATCH/line"
@@ -63,6 +65,11 @@ like "no other command" "$(order 'cat /etc/passwd')" '^error '
 like "nor one behind an order" "$(order 'look md2; echo owned')" '^error '
 like "nor an array that is none" "$(order floor md7 5000 - 60)" '^error there is no array md7 here'
 like "nothing to pause" "$(order pause md2 60)" "^error md2 is in 'idle'"
+
+before=$(rig_logins root)
+answer=$(printf '%s\n' 'look md2' 'pause md2 60' moved | "$BUILD/rebuildgated" --config "$SCRATCH/gate.conf" --order nas1)
+is "the gate's own child gives three orders" "$(cut -d' ' -f1,2 <<<"$answer" | tr '\n' ' ')" "ok array=md2 error md2 ok moved=- "
+is "over one login" "$(rig_logins root)" $((before + 1))
 
 # --- the floor, on a rebuild -------------------------------------------------------------------------------------------------
 must rig_fail_and_readd vdc
