@@ -8,6 +8,9 @@
 
 #define PROTECT_MAX 970000 /* ppm: above it no backup would ever move */
 #define OVER_MIN_MS (10 * MS_SECOND)
+#define OVER_MAX_MS MS_DAY
+#define DELAY_MAX_MS (5 * MS_MINUTE)
+#define REST_MAX_MS MS_HOUR           /* longer ones would be told from a held backup by nobody */
 #define APPLY_MAX_MS (30 * MS_SECOND) /* no lever is waited for any longer */
 #define BLIND_GRACE_MS (30 * MS_SECOND)
 #define OPEN_STEP_MS (10 * MS_SECOND)
@@ -44,9 +47,21 @@ void steer_again(struct step *st, int64_t at_ms)
 		st->ret->again_ms = OPT(at_ms);
 }
 
+int64_t steer_within(int64_t value, int64_t least, int64_t most)
+{
+	if (value < least)
+		return least;
+	return value < most ? value : most;
+}
+
+static struct opt sane(struct opt rate)
+{
+	return rate.known ? OPT(steer_within(rate.v, 0, STEER_MOST)) : OPT_NONE;
+}
+
 bool steer_can_rest(const struct step *st)
 {
-	return st->in->range.rest_max_ms > 0;
+	return st->rest_max > 0;
 }
 
 /* When the path that was ordered last came into force, as far as the caller knows. */
@@ -147,10 +162,10 @@ static void step_blind(struct step *st)
 		int64_t end = s->blind_ms + BLIND_GRACE_MS;
 
 		/* A rest ends in time also now. */
-		if (s->path != STEER_REST || st->now - s->ordered_ms < st->in->range.rest_max_ms) {
+		if (s->path != STEER_REST || st->now - s->ordered_ms < st->rest_max) {
 			steer_again(st, end);
 			if (s->path == STEER_REST)
-				steer_again(st, s->ordered_ms + st->in->range.rest_max_ms);
+				steer_again(st, s->ordered_ms + st->rest_max);
 			return;
 		}
 		s->blind_ms = st->now - BLIND_GRACE_MS;
@@ -176,8 +191,8 @@ static void steer_begin(struct step *st)
 	calm_anew(s);
 	/* A baseline of before is believed: what is learned from now on may be of a rebuild that
 	 * has not come back. */
-	if (!s->ref.known && st->in->array->baseline.known)
-		calm_set(st, st->in->array->baseline.v);
+	if (!s->ref.known && st->baseline.known)
+		calm_set(st, st->baseline.v);
 	if (s->way == STEER_STEADY) {
 		steady_begin(st, s->limit);
 		return;
@@ -207,10 +222,10 @@ static void step_run(struct step *st)
 	struct steer *s = st->s;
 
 	if (st->in->rule.rate.known) {
-		if (!s->ref.known && st->in->array->baseline.known)
-			calm_set(st, st->in->array->baseline.v);
+		if (!s->ref.known && st->baseline.known)
+			calm_set(st, st->baseline.v);
 		steer_enter(st, STEER_PHASE_FIXED);
-		steer_order(st, STEER_LIMIT, st->in->rule.rate.v);
+		steer_order(st, STEER_LIMIT, sane(st->in->rule.rate).v);
 		st->ret->reason = STEER_FIXED;
 		return;
 	}
@@ -221,8 +236,8 @@ static void step_run(struct step *st)
 		return;
 	}
 	step_phase(st);
-	if (st->in->range.rest_max_ms > 0 && s->path == STEER_REST && s->force_ms)
-		steer_again(st, s->force_ms + st->in->range.rest_max_ms);
+	if (st->rest_max > 0 && s->path == STEER_REST && s->force_ms)
+		steer_again(st, s->force_ms + st->rest_max);
 }
 
 /* It waits, is frozen, or another array's operation has taken over: backups slow nothing down. */
@@ -290,9 +305,18 @@ static void step_begin(struct step *st)
 	const struct steer_rule *rule = &st->in->rule;
 
 	memset(st->ret, 0, sizeof(*st->ret));
-	st->delay = st->in->range.delay_ms > 1 ? st->in->range.delay_ms : 1;
-	st->protect = rule->protect_ppm < PROTECT_MAX ? rule->protect_ppm : PROTECT_MAX;
-	st->over = rule->over_ms > OVER_MIN_MS ? rule->over_ms : OVER_MIN_MS;
+	st->delay = steer_within(st->in->range.delay_ms, 1, DELAY_MAX_MS);
+	st->rest_max = steer_within(st->in->range.rest_max_ms, 0, REST_MAX_MS);
+	st->least = steer_within(st->in->range.least_rate, 0, STEER_MOST);
+	st->moved = sane(st->in->moved);
+	if (st->in->array) {
+		st->rate = sane(st->in->array->rate);
+		st->write = sane(st->in->array->client_write);
+		st->baseline = sane(st->in->array->baseline);
+		st->at_ppm = steer_within(st->in->array->progress_ppm.v, 0, PPM);
+	}
+	st->protect = steer_within(rule->protect_ppm, 0, PROTECT_MAX);
+	st->over = steer_within(rule->over_ms, OVER_MIN_MS, OVER_MAX_MS);
 	if (s->protect_ppm != st->protect || s->over_ms != st->over) {
 		if (s->over_ms != st->over)
 			memset(s->bins, 0, sizeof(s->bins));

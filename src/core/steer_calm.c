@@ -17,18 +17,18 @@
 #define FOLD_LEAST_MS (4 * MS_SECOND)
 #define ABOVE_LEAST_MS (8 * MS_SECOND)
 
-struct opt calm_pace(const struct steer *s, const struct array_facts *array)
+struct opt calm_pace(const struct step *st)
 {
+	const struct steer *s = st->s;
 	int64_t ratio, slack, pace;
 
 	/* Of a rebuild that is slow to come back a baseline has learned too little. */
-	if (!s->ref.known || !s->ref_base.known || !array->baseline.known ||
-		s->comeback_ms > SLOW_MS)
+	if (!s->ref.known || !s->ref_base.known || !st->baseline.known || s->comeback_ms > SLOW_MS)
 		return s->ref;
 	/* Disks slow down by position, and no faster than this. */
-	slack = array->progress_ppm.v - s->ref_at_ppm;
+	slack = st->at_ppm - s->ref_at_ppm;
 	slack = (slack < 0 ? -slack : slack) * SLOPE_NUM / SLOPE_DEN;
-	ratio = rate_muldiv(array->baseline.v, PPM, s->ref_base.v);
+	ratio = rate_muldiv(st->baseline.v, PPM, s->ref_base.v);
 	ratio = ratio > PPM + slack ? PPM + slack : ratio;
 	ratio = ratio < PPM - slack ? PPM - slack : ratio;
 	pace = rate_muldiv(s->ref.v, ratio, PPM);
@@ -57,9 +57,9 @@ void calm_forget(struct steer *s)
 
 void calm_set(struct step *st, int64_t rate)
 {
-	st->s->ref = OPT(rate > 0 ? rate : 1);
-	st->s->ref_base = st->in->array->baseline;
-	st->s->ref_at_ppm = st->in->array->progress_ppm.v;
+	st->s->ref = OPT(steer_within(rate, 1, STEER_MOST));
+	st->s->ref_base = st->baseline;
+	st->s->ref_at_ppm = st->at_ppm;
 	if (st->s->ref_base.v <= 0)
 		st->s->ref_base = OPT_NONE;
 }
@@ -68,7 +68,7 @@ void calm_set(struct step *st, int64_t rate)
 static void fold(struct step *st)
 {
 	struct steer *s = st->s;
-	struct opt mean = sum_share(&s->calm), was = calm_pace(s, st->in->array);
+	struct opt mean = sum_share(&s->calm), was = calm_pace(st);
 	int64_t part;
 
 	if (s->calm.ms < FOLD_LEAST_MS)
@@ -139,7 +139,7 @@ static int64_t flat_mean(const struct steer *s, int at)
 static void flat_seen(struct step *st, int64_t mean)
 {
 	struct steer *s = st->s;
-	struct opt was = calm_pace(s, st->in->array);
+	struct opt was = calm_pace(st);
 
 	s->flat_found = true;
 	if (was.known && mean < rate_muldiv(was.v, STEER_BACK_PPM, PPM)) {
@@ -185,7 +185,7 @@ static void flat_read(struct step *st, int64_t rate, int64_t ms)
 void calm_read(struct step *st, int64_t from_ms)
 {
 	struct steer *s = st->s;
-	int64_t rate = st->in->array->rate.v, ms = st->in->read_at_ms - from_ms;
+	int64_t rate = st->rate.v, ms = st->in->read_at_ms - from_ms;
 
 	if (!s->calm_ms) {
 		s->calm_ms = from_ms;

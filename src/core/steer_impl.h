@@ -22,20 +22,30 @@
 #define STEER_DRAIN_MAX_MS (90 * MS_SECOND) /* what is written longer after a close is no cache */
 #define STEER_SIGHT_MS MS_MINUTE            /* without a pace for so long: blind */
 
+#define STEER_MOST                                                                                 \
+	(INT64_C(1) << 36) /* bytes/s: nothing is faster, and a limit of that is none              \
+			    */
+
 /* One step. */
 struct step {
 	struct steer *s;
 	const struct steer_input *in;
 	struct steer_output *ret;
-	int64_t now, delay;
-	int64_t protect; /* ppm, below 1 */
-	int64_t over;
+	int64_t now;
+	/* Of the input, within reason. */
+	int64_t delay, rest_max, over; /* ms */
+	int64_t protect;               /* ppm, below 1,000,000 */
+	int64_t at_ppm;                /* of the rebuild's way */
+	int64_t least;                 /* bytes/s that pass in a rest */
+	/* bytes/s: of the rebuild, undisturbed by the baseline, by clients, by the jobs */
+	struct opt rate, baseline, write, moved;
 };
 
 /* --- steer.c --- */
 void steer_enter(struct step *st, enum steer_phase phase);
 void steer_order(struct step *st, enum steer_path path, int64_t rate);
 void steer_again(struct step *st, int64_t at_ms);
+int64_t steer_within(int64_t value, int64_t least, int64_t most);
 bool steer_can_rest(const struct step *st);
 
 /* --- steer_sight.c --- */
@@ -48,7 +58,7 @@ struct opt sum_pace(const struct steer_sum *sum);
 
 /* --- steer_calm.c --- */
 /* Bytes/s that the rebuild would do now without the backups. */
-struct opt calm_pace(const struct steer *s, const struct array_facts *array);
+struct opt calm_pace(const struct step *st);
 /* It is `rate` now. */
 void calm_set(struct step *st, int64_t rate);
 /* Takes a reading in which clients wrote next to nothing (`from_ms` to the reading's time). */

@@ -17,7 +17,7 @@ static int64_t breath_span(const struct step *st)
 /* A breath is ordered so early that it acts in time, also by a clock that is a little late. */
 static int64_t piece_span(const struct step *st)
 {
-	int64_t most = st->in->range.rest_max_ms, piece = most - most / LATE_PART - st->delay;
+	int64_t most = st->rest_max, piece = most - most / LATE_PART - st->delay;
 
 	if (piece < 4 * st->delay)
 		piece = 4 * st->delay;
@@ -26,14 +26,14 @@ static int64_t piece_span(const struct step *st)
 
 static void order_breath(struct step *st)
 {
-	int64_t rate = 2 * st->in->range.least_rate;
+	int64_t rate = 2 * st->least;
 
 	steer_order(st, STEER_LIMIT, rate > STEER_LOW ? rate : STEER_LOW);
 }
 
 static void order_rest(struct step *st)
 {
-	int64_t rate = st->in->range.least_rate;
+	int64_t rate = st->least;
 
 	if (steer_can_rest(st))
 		steer_order(st, STEER_REST, 0);
@@ -134,7 +134,7 @@ static void rest_done(struct step *st)
 		return;
 	}
 	if (!s->ref.known)
-		calm_set(st, st->in->array->rate.v);
+		calm_set(st, st->rate.v);
 	s->credit = 0;
 	if (steer_can_rest(st))
 		slice_begin(st);

@@ -73,17 +73,17 @@ static int64_t quiet_level(const struct step *st)
 	int64_t level = STEER_QUIET + st->s->foreign + st->s->foreign / 4;
 
 	if (st->s->rest_ms)
-		level += steer_can_rest(st) ? 2 * st->in->range.least_rate : 2 * STEER_LEAST;
+		level += steer_can_rest(st) ? 2 * st->least : 2 * STEER_LEAST;
 	return level;
 }
 
 /* What the backups move, as far as anything tells. */
 static struct opt moved(const struct step *st)
 {
-	struct opt write = st->in->array->client_write;
+	struct opt write = st->write;
 
-	if (st->in->moved.known)
-		return st->in->moved;
+	if (st->moved.known)
+		return st->moved;
 	if (write.known)
 		return OPT(write.v > st->s->foreign ? write.v - st->s->foreign : 0);
 	return OPT_NONE;
@@ -91,12 +91,12 @@ static struct opt moved(const struct step *st)
 
 static bool is_quiet(const struct step *st, int64_t from_ms)
 {
-	struct opt write = st->in->array->client_write;
+	struct opt write = st->write;
 
 	if (write.known)
 		return write.v <= quiet_level(st);
-	if (st->in->moved.known)
-		return st->in->moved.v <= quiet_level(st);
+	if (st->moved.known)
+		return st->moved.v <= quiet_level(st);
 	return shut(st, from_ms);
 }
 
@@ -106,10 +106,10 @@ static bool is_quiet(const struct step *st, int64_t from_ms)
  * because it is far less than when the path was open. */
 static bool others_write(const struct step *st)
 {
-	int64_t write = st->in->array->client_write.v;
+	int64_t write = st->write.v;
 
-	if (st->in->moved.known)
-		return st->in->moved.v <= 2 * st->in->range.least_rate + GRIP_SLACK;
+	if (st->moved.known)
+		return st->moved.v <= 2 * st->least + GRIP_SLACK;
 	return st->in->applied && write < rate_muldiv(st->s->full_write, FULL_FALL_PPM, PPM);
 }
 
@@ -123,8 +123,8 @@ static bool acted(const struct step *st, int64_t from_ms)
 static void read_grip(struct step *st, int64_t from_ms)
 {
 	struct steer *s = st->s;
-	int64_t limit = s->path == STEER_LIMIT ? s->rate : st->in->range.least_rate;
-	int64_t patience = st->in->moved.known ? 3 * st->delay : STEER_DRAIN_MAX_MS;
+	int64_t limit = s->path == STEER_LIMIT ? s->rate : st->least;
+	int64_t patience = st->moved.known ? 3 * st->delay : STEER_DRAIN_MAX_MS;
 	struct opt flow = moved(st);
 
 	if (s->path != STEER_LIMIT && s->path != STEER_REST) {
@@ -133,7 +133,7 @@ static void read_grip(struct step *st, int64_t from_ms)
 	}
 	if (!flow.known || !acted(st, from_ms))
 		return;
-	if (flow.v <= limit + limit / 3 + GRIP_SLACK) {
+	if ((flow.v - GRIP_SLACK) * 3 / 4 <= limit) {
 		s->over_since_ms = 0;
 		s->no_grip = false;
 		return;
@@ -151,7 +151,7 @@ static void read_grip(struct step *st, int64_t from_ms)
 static void read_foreign(struct step *st, int64_t from_ms)
 {
 	struct steer *s = st->s;
-	int64_t write = st->in->array->client_write.v; /* 0 where nothing tells */
+	int64_t write = st->write.v; /* 0 where nothing tells */
 	int64_t patience = st->in->only_ours ? STEER_DRAIN_MAX_MS : STEER_DRAIN_MAX_MS / 2;
 
 	if (write < s->foreign)
@@ -211,7 +211,7 @@ static void account(struct step *st, int64_t from_ms, int64_t share, bool not_ou
 static void read_slice(struct step *st, int64_t from_ms, int64_t share)
 {
 	struct steer *s = st->s;
-	struct opt write = st->in->array->client_write;
+	struct opt write = st->write;
 
 	if (s->phase != STEER_PHASE_SLICE || !acted(st, from_ms))
 		return;
@@ -227,7 +227,7 @@ static void read_share(struct step *st, int64_t from_ms, struct opt undisturbed)
 {
 	struct steer *s = st->s;
 	bool quiet = is_quiet(st, from_ms), not_ours;
-	int64_t share = rate_muldiv(st->in->array->rate.v, PPM, undisturbed.v);
+	int64_t share = rate_muldiv(st->rate.v, PPM, undisturbed.v);
 
 	if (share > SHARE_MAX)
 		share = SHARE_MAX;
@@ -245,7 +245,6 @@ static void read_share(struct step *st, int64_t from_ms, struct opt undisturbed)
 void sight_read(struct step *st)
 {
 	struct steer *s = st->s;
-	const struct array_facts *array = st->in->array;
 	int64_t from_ms = s->read_ms, ms = st->in->read_at_ms - from_ms;
 	int64_t wake;
 	struct opt undisturbed;
@@ -253,9 +252,9 @@ void sight_read(struct step *st)
 	if (from_ms && ms < RATE_MIN_WINDOW_MS)
 		return;
 	s->read_ms = st->in->read_at_ms;
-	if (!from_ms && array->client_write.known)
-		s->full_write = array->client_write.v;
-	if (!from_ms || ms > RATE_MAX_WINDOW_MS || !array->rate.known)
+	if (!from_ms)
+		s->full_write = st->write.v; /* 0 where nothing tells */
+	if (!from_ms || ms > RATE_MAX_WINDOW_MS || !st->rate.known)
 		return;
 	s->sight_ms = st->now;
 	wake = s->comeback_ms < WAKE_MOST_MS ? s->comeback_ms : WAKE_MOST_MS;
@@ -263,7 +262,7 @@ void sight_read(struct step *st)
 	s->disturbed = s->breath || (s->breath_ms && from_ms < wake);
 	read_grip(st, from_ms);
 	read_foreign(st, from_ms);
-	undisturbed = calm_pace(s, array);
+	undisturbed = calm_pace(st);
 	if (undisturbed.known)
 		read_share(st, from_ms, undisturbed);
 	else

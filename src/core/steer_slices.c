@@ -35,7 +35,7 @@ int64_t slice_swing(const struct step *st)
 	int64_t left = PPM - st->protect, most = st->over * SWING_MOST / 1000 * PPM;
 	int64_t swing = st->over * SWING_PART / 1000 * PPM;
 	int64_t back = 4 * (s->comeback_ms + s->drain_ms) * left;
-	int64_t rest = st->in->range.rest_max_ms * left;
+	int64_t rest = st->rest_max * left;
 
 	if (back > most)
 		back = most;

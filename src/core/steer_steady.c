@@ -18,14 +18,15 @@
 
 static int64_t limit_least(const struct step *st)
 {
-	return st->in->range.least_rate > STEER_LEAST ? st->in->range.least_rate : STEER_LEAST;
+	return st->least > STEER_LEAST ? st->least : STEER_LEAST;
 }
 
 static void order_limit(struct step *st)
 {
 	const struct steer *s = st->s;
 
-	if (s->full_write > STEER_QUIET && s->limit / OPEN_PARTS >= s->full_write / 2)
+	if (s->limit >= STEER_MOST ||
+		(s->full_write > STEER_QUIET && s->limit / OPEN_PARTS >= s->full_write / 2))
 		steer_order(st, STEER_OPEN, 0);
 	else
 		steer_order(st, STEER_LIMIT, s->limit);
@@ -41,8 +42,7 @@ static void set_limit(struct step *st, int64_t limit, bool closes)
 	struct steer *s = st->s;
 	int direction = closes ? -1 : 1;
 
-	if (limit < limit_least(st))
-		limit = limit_least(st);
+	limit = steer_within(limit, limit_least(st), STEER_MOST);
 	/* Where it turns about, look longer before the next change. */
 	if (s->direction == -direction && s->judge_ms < st->over / 2)
 		s->judge_ms = s->judge_ms * 2 < st->over / 2 ? s->judge_ms * 2 : st->over / 2;

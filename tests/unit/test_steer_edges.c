@@ -286,6 +286,37 @@ static void an_open_path_that_costs_nothing_is_looked_at_anew_now_and_then(void 
 	assert_int_equal(w.steer.way, STEER_WAY_NONE); /* no limit was tried: what for */
 }
 
+static void values_beyond_reason_do_no_harm(void **state)
+{
+	static const int64_t values[] = {INT64_MIN, -1, 0, 1, INT64_MAX};
+	size_t i;
+	int n;
+
+	(void)state;
+	for (i = 0; i < 5 * 5; i++) {
+		int64_t a = values[i / 5], b = values[i % 5];
+
+		fresh(NULL);
+		for (n = 0; n < 100; n++) {
+			w.in.range = (struct steer_range){.delay_ms = n % 2 ? a : 500,
+				.least_rate = b,
+				.rest_max_ms = n % 3 ? b : 15000,
+				.top_rate = n % 10 ? 0 : a};
+			w.in.rule.protect_ppm = n % 50 ? 800000 : a;
+			w.in.rule.over_ms = n % 40 ? 600000 : b;
+			w.in.moved = n % 5 ? OPT_NONE : OPT(a);
+			w.in.rule.rate = n % 20 ? OPT_NONE : OPT(b);
+			w.array.baseline = n % 7 ? OPT(20 * MBS) : OPT(a);
+			w.array.progress_ppm = n % 11 ? OPT(500000) : OPT(b);
+			w.rate = n % 4 ? 15 * MBS : a;
+			w.write = n % 6 ? 8 * MBS : b;
+			look(1);
+			assert_true(w.out.path >= STEER_FREE && w.out.path <= STEER_REST);
+			w.in.blind = n % 30 == 29;
+		}
+	}
+}
+
 static void a_rate_that_is_taken_out_of_the_rule_leaves_the_work_to_it(void **state)
 {
 	(void)state;
@@ -337,6 +368,7 @@ int main(void)
 			rests_are_no_longer_than_the_lever_allows_with_breaths_between, fresh),
 		cmocka_unit_test_setup(
 			an_open_path_that_costs_nothing_is_looked_at_anew_now_and_then, fresh),
+		cmocka_unit_test_setup(values_beyond_reason_do_no_harm, fresh),
 		cmocka_unit_test_setup(
 			a_rate_that_is_taken_out_of_the_rule_leaves_the_work_to_it, fresh),
 		cmocka_unit_test_setup(blind_while_it_waited_it_says_that_nobody_knows, fresh),
