@@ -59,7 +59,7 @@ jobs_are() {
 offset() { jq ".[0].offset" "$QEMU/$1/jobs"; }
 moves_on() { [ "$(offset "$1")" -gt "$2" ]; }
 # commands VMID NAME: how many QEMU was sent.
-commands() { grep -c "\"command\": \"$2\"" "$QEMU/$1/log"; }
+commands() { cat "$QEMU/$1/log" 2>/dev/null | grep -c "\"command\": \"$2\""; }
 sent() { [ "$(commands "$1" "$2")" -ge 1 ]; }
 not_sent() { [ "$(commands "$1" "$2")" -eq 0 ]; }
 
