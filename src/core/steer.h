@@ -8,13 +8,18 @@
  * throttled jobs together); who divides it among levers is the caller.
  *
  * What always holds:
- * - The share counts by the done counter, averaged over the rule's `over_ms`; never by speed=.
+ * - The share counts by the done counter, averaged over the rule's `over_ms`; never by speed=. It
+ *   is kept on average over whole periods: where slices must be long against `over_ms` (a lever
+ * that needs 5 s, an average of a minute), a single window may be off by one slice.
  * - A drop that the backups did not cause (no client writes, what they move does not explain it,
  *   another client, a check that took over) never squeezes them, and the reason says so.
  * - A rest is never longer in one piece than the levers' `rest_max_ms`; slices and rests last at
  *   least four times the levers' delay.
  * - Without facts (blind, no rate, no baseline) it never closes the path further than it was and
  *   opens it within a bounded time: not knowing is no reason to strangle a backup.
+ * - What the rebuild does undisturbed is what it was seen to do while clients wrote next to nothing
+ *   and it had come back; a baseline is believed as it was before the first step, and later only as
+ *   far as the rebuild's position explains its change.
  * - It ends by itself: when nothing runs on the array that a rule protects, the path opens
  *   gradually and then is free.
  */
@@ -95,12 +100,14 @@ struct steer_output {
 	enum steer_path path;
 	int64_t rate;        /* bytes/s for STEER_LIMIT */
 	struct opt again_ms; /* boot time: step again then at the latest */
-	enum steer_way way;
+	enum steer_way way;  /* that of the path, also while it is only tried */
 	enum steer_reason reason;
-	char text[200];       /* one sentence, no full stop */
-	struct opt share_ppm; /* kept over `over_ms`, so far */
-	struct opt pace;      /* bytes/s that the backups moved over the same time */
-	bool no_grip;         /* STEER_NO_GRIP, lately: another lever is needed */
+	char text[200]; /* one sentence, no full stop */
+	/* Kept over `over_ms`, so far, of what it would do without these backups; above 1,000,000
+	 * where it did better than it was taken for. */
+	struct opt share_ppm;
+	struct opt pace; /* bytes/s that the backups moved over the same time */
+	bool no_grip;    /* STEER_NO_GRIP, lately: another lever is needed */
 };
 
 /* One array's controller. Its members are steer.c's own (see there); all zero is a new one. They

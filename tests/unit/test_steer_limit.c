@@ -158,6 +158,23 @@ static void an_open_path_of_which_nobody_tells_the_pace_is_limited_by_the_last_l
 	assert_int_equal(w.out.path, STEER_OPEN);
 }
 
+static void a_limit_that_nobody_is_seen_to_need_is_none_in_the_end(void **state)
+{
+	int i;
+
+	(void)state;
+	steady(8 * MBS);
+	for (i = 0; i < 1000 && w.out.path != STEER_OPEN; i++) {
+		w.array.rate = OPT(w.rate);
+		w.array.client_write = OPT_NONE;
+		w.in.fresh = true;
+		w.in.read_at_ms = w.in.now_ms + 2000;
+		wait(2000);
+	}
+	assert_int_equal(w.out.path, STEER_OPEN);
+	assert_int_equal(w.out.reason, STEER_GIVING);
+}
+
 static void a_writer_that_uses_half_of_it_gets_no_more(void **state)
 {
 	(void)state;
@@ -394,6 +411,8 @@ int main(void)
 		cmocka_unit_test_setup(
 			an_open_path_of_which_nobody_tells_the_pace_is_limited_by_the_last_limit,
 			fresh),
+		cmocka_unit_test_setup(
+			a_limit_that_nobody_is_seen_to_need_is_none_in_the_end, fresh),
 		cmocka_unit_test_setup(a_writer_that_uses_half_of_it_gets_no_more, fresh),
 		cmocka_unit_test_setup(a_drop_under_a_limit_is_looked_into_first, fresh),
 		cmocka_unit_test_setup(within_the_time_averaged_over_it_looks_into_it_once, fresh),
