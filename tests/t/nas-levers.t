@@ -334,10 +334,9 @@ test_at_once() {
 
 test_deadline() {
 	local until keeper
-	order "floor md2 5000 4096 10" >/dev/null
-	order "floor md3 5000 - 3600" >/dev/null
 	until=$(($(uptime_s) + 10))
-	is "moved" "5000 (local)" "$(sysfs sync_speed_min)"
+	like "moved" 'speed_min=5000 speed_min_kind=local stripe_cache=4096 ' "$(order "floor md2 5000 4096 10")"
+	order "floor md3 5000 - 3600" >/dev/null
 	wait_until speed_is "1000 (system)"
 	result $? "nobody renews: the NAS puts back by itself" "$(sysfs sync_speed_min)"
 	[ "$(uptime_s)" -ge "$until" ]
