@@ -29,6 +29,9 @@
 #define GRACE_MS (20 * MS_SECOND)
 #define STALE_MS (5 * MS_SECOND)
 #define RESCUE_MS MS_MINUTE
+/* What could not be put back by then is tried so often again: a paused job waits for nobody else,
+ * and its guest's writes wait for it. */
+#define RESCUE_AGAIN_MS (5 * MS_SECOND)
 
 static bool read_arguments(int argc, char **argv, struct keeper *ret)
 {
@@ -200,6 +203,36 @@ static void watch(struct guard *guard)
 	}
 }
 
+/* Whether somebody wants it to end; it has no child any more. */
+static bool told_to_end(const struct guard *guard)
+{
+	struct pollfd fd = {.fd = guard->signals, .events = POLLIN};
+	struct signalfd_siginfo info;
+
+	poll(&fd, 1, (int)RESCUE_AGAIN_MS);
+	while (read(guard->signals, &info, sizeof(info)) == (ssize_t)sizeof(info))
+		if (info.ssi_signo != SIGCHLD)
+			return true;
+	return false;
+}
+
+/* QEMU did not answer for so long: until it does or is gone, or a later keeper or the end of this
+ * backup takes over. */
+static bool rescue_later(const struct guard *guard)
+{
+	const struct keeper *keeper = guard->keeper;
+	bool done = false;
+
+	while (!done && !told_to_end(guard))
+		done = keeper_note_apply(keeper->root, keeper->vmid, STALE_MS);
+	done = done || keeper_note_apply(keeper->root, keeper->vmid, STALE_MS);
+	if (done)
+		journal_say(keeper->root, LOG_NOTICE,
+			"guest %" PRIu32 ": its block jobs run at their own speed again",
+			keeper->vmid);
+	return done;
+}
+
 /* The keeper did not put everything back. */
 static int after_death(const struct guard *guard)
 {
@@ -213,11 +246,12 @@ static int after_death(const struct guard *guard)
 		snprintf(how, sizeof(how), "ended with status %d", WEXITSTATUS(guard->status));
 	done = keeper_note_apply(keeper->root, keeper->vmid, RESCUE_MS);
 	snprintf(said, sizeof(said), "the keeper %s; its block jobs %s", how,
-		done ? "run at their own speed again" : "could not be put back");
+		done ? "run at their own speed again"
+		     : "could not be put back yet, it is tried again until they are");
 	journal_say(keeper->root, done ? LOG_WARNING : LOG_ERR, "guest %" PRIu32 ": %s",
 		keeper->vmid, said);
 	keeper_tell_end(keeper, said);
-	return done ? 0 : 1;
+	return done || rescue_later(guard) ? 0 : 1;
 }
 
 int keeper_main(int argc, char **argv)
