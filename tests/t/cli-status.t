@@ -108,7 +108,7 @@ ok 'text and JSON: what is missing' says '1 of 5 disks missing; recovery for '
 ok 'the absent array, and what to do about it' says 'was there and is not any more.*rebuildgate nas forget'
 ok 'verdict and rule of each storage' says '^backup +nas1 +all data +hold +rebuild$'
 ok 'and why' says "^    rule 'rebuild': md2 on nas1 is in recovery"
-ok 'and until when, to the minute, and what then' says '^    ends by itself at [-0-9]+ [0-9]+:[0-9]+ \(in [0-9a-z ]+\), then throttle, which acts as allow: no lever'
+ok 'and until when, to the minute, and what then' says '^    ends by itself at [-0-9]+ [0-9]+:[0-9]+ \(in [0-9a-z ]+\), then throttle$'
 ok 'the held job' says '^  T1 +held +backup +pve1 +vzdump +guest 101 '
 ok 'the number that explain takes' says '^      rule .rebuild.: md2 on nas1 .* \[decision 1\]$'
 ok 'its task' says 'task UPID:pve1:0001:.*, job backup-1$'
