@@ -270,6 +270,63 @@ static void rests_are_no_longer_than_the_lever_allows_with_breaths_between(void 
 	assert_true(breaths > 10);
 }
 
+static void a_slice_ends_in_time_also_between_two_readings(void **state)
+{
+	int64_t end;
+
+	(void)state;
+	look_yielding(200);
+	while (w.out.path != STEER_REST)
+		look_yielding(1);
+	while (w.out.path == STEER_REST)
+		look_yielding(1);
+	assert_int_equal(w.out.reason, STEER_SLICE);
+	wait(400); /* in force, and it acts */
+	assert_true(w.out.again_ms.known);
+	end = w.out.again_ms.v;
+	assert_true(end > w.in.now_ms + 2000 && end < w.in.now_ms + 30000);
+	wait(end - w.in.now_ms - 1);
+	assert_int_equal(w.out.path, STEER_OPEN);
+	wait(1);
+	assert_int_equal(w.out.path, STEER_REST);
+	/* And so does the rest, not before a reading has shown what the slice has cost. */
+	look_yielding(4);
+	end = w.out.again_ms.v;
+	assert_true(end > w.in.now_ms);
+	wait(end - w.in.now_ms);
+	assert_int_equal(w.out.path, STEER_OPEN);
+}
+
+static int64_t mean_slice_ms(int64_t comeback_ms)
+{
+	int i, open = 0, slices = 0;
+
+	fresh(NULL);
+	w.in.rule.over_ms = 120000;
+	look_yielding(20);
+	for (i = 0; i < 2000; i++) {
+		enum steer_path was = w.out.path;
+
+		w.steer.comeback_ms = comeback_ms;
+		w.rate = w.out.path == STEER_OPEN ? 2 * MBS : 20 * MBS;
+		w.write = w.out.path == STEER_OPEN ? 50 * MBS : 0;
+		if (i % 4 == 0)
+			look_after(500);
+		else
+			wait(500);
+		open += w.out.path == STEER_OPEN;
+		slices += w.out.path == STEER_OPEN && was != STEER_OPEN;
+	}
+	assert_true(slices > 3);
+	return open * 500 / slices;
+}
+
+static void slices_and_rests_are_long_where_it_is_slow_to_come_back(void **state)
+{
+	(void)state;
+	assert_true(mean_slice_ms(8000) > mean_slice_ms(500) * 5 / 4);
+}
+
 static void an_open_path_that_costs_nothing_is_looked_at_anew_now_and_then(void **state)
 {
 	int i, rests = 0;
@@ -366,6 +423,9 @@ int main(void)
 			what_never_gets_calm_is_taken_as_it_is_after_ten_minutes, fresh),
 		cmocka_unit_test_setup(
 			rests_are_no_longer_than_the_lever_allows_with_breaths_between, fresh),
+		cmocka_unit_test_setup(a_slice_ends_in_time_also_between_two_readings, fresh),
+		cmocka_unit_test_setup(
+			slices_and_rests_are_long_where_it_is_slow_to_come_back, fresh),
 		cmocka_unit_test_setup(
 			an_open_path_that_costs_nothing_is_looked_at_anew_now_and_then, fresh),
 		cmocka_unit_test_setup(values_beyond_reason_do_no_harm, fresh),
