@@ -174,6 +174,15 @@ struct pbs_lever *pbs_levers_find(struct pbs_levers *levers, const char *pbs)
 	return lever && !lever->retired ? lever : NULL;
 }
 
+bool pbs_levers_owe(const struct pbs_levers *levers, const char *pbs)
+{
+	const struct pbs_lever *lever = find(levers, pbs);
+
+	return lever &&
+		((lever->sight.found && lever->sight.ours) || lever->maybe ||
+			lever->op >= PBS_OP_CREATE);
+}
+
 static void drop(struct pbs_levers *levers, size_t i)
 {
 	struct pbs_lever *lever = levers->list[i];
@@ -204,17 +213,18 @@ static bool add(struct pbs_levers *levers, const char *name, struct err *err)
 }
 
 /* One that shall no longer be used is kept until its rule is gone, if its server is still there. */
-static void retire(struct pbs_levers *levers, size_t i, bool server)
+static void retire(struct pbs_levers *levers, size_t i)
 {
 	struct pbs_lever *lever = levers->list[i];
+	bool server = remotes_find(levers->gate->remotes, API_PBS, lever->name);
 
 	lever->retired = true;
 	pbs_lever_want(lever, STEER_FREE, 0, "it is no longer configured");
-	if (server && (lever->sight.found || lever->op != PBS_OP_NONE))
+	if (server && (lever->sight.found || lever->maybe || lever->op != PBS_OP_NONE))
 		return;
 	if (lever->sight.found)
-		log_warning("'%s' is no longer configured: our traffic-control rule there is "
-			    "without effect once its time is over, but is still to be deleted",
+		log_warning("'%s' is no longer configured: our traffic-control rule there acts "
+			    "again each week at its time, until it is deleted",
 			lever->name);
 	drop(levers, i);
 }
@@ -230,7 +240,7 @@ void pbs_levers_settings(struct pbs_levers *levers)
 	for (i = levers->n; i-- > 0;) {
 		set = settings_pbs(settings, levers->list[i]->name);
 		if (!set || !set->throttle)
-			retire(levers, i, set);
+			retire(levers, i);
 	}
 	for (i = 0; i < settings->n_pbs; i++) {
 		set = &settings->pbs[i];
@@ -248,15 +258,36 @@ void pbs_levers_settings(struct pbs_levers *levers)
 	}
 }
 
+/* What an earlier gate left where no lever is set up by now: it is put back where the server is
+ * still known. */
+static void take_moved(void *data, const struct store_lever *action)
+{
+	struct pbs_levers *levers = data;
+	struct err err = {0};
+
+	if (strcmp(action->lever, "traffic-control") != 0 || find(levers, action->target))
+		return;
+	if (!settings_pbs(levers->gate->settings, action->target))
+		log_err("The record says that our traffic-control rule is on '%s', which is not "
+			"configured any more: it acts again each week at its time, until it is "
+			"deleted there by hand or '%s' is configured again",
+			action->target, action->target);
+	else if (levers->n < SETTINGS_MAX_PBS * 2 && add(levers, action->target, &err))
+		levers->list[levers->n - 1]->retired = true;
+}
+
 bool pbs_levers_open(struct gate *gate, struct pbs_levers **ret, struct err *err)
 {
+	struct err unread = {0}; /* is told by others */
 	struct pbs_levers *levers = calloc(1, sizeof(*levers));
 
 	if (!levers)
 		return err_nomem(err);
 	levers->gate = gate;
-	if (gate->settings)
+	if (gate->settings) {
 		pbs_levers_settings(levers);
+		store_levers_moved(gate->store, take_moved, levers, &unread);
+	}
 	*ret = levers;
 	return true;
 }

@@ -27,6 +27,10 @@ void pbs_levers_close(struct pbs_levers *levers, int64_t deadline_ms);
 /* NULL where the server is not configured or `throttle` is off. */
 struct pbs_lever *pbs_levers_find(struct pbs_levers *levers, const char *pbs);
 
+/* Whether a rule of ours may be there that is to be deleted once the server is not configured any
+ * more. */
+bool pbs_levers_owe(const struct pbs_levers *levers, const char *pbs);
+
 /* How open the path shall be from now on; STEER_FREE removes the rule. `why` is one sentence for
  * the rule's comment and the record. Wanting the same again is cheap. */
 void pbs_lever_want(struct pbs_lever *lever, enum steer_path path, int64_t rate, const char *why);

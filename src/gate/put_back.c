@@ -20,23 +20,30 @@
 #define LAST_MS (3 * MS_SECOND) /* of it, for what is done one after another at the end */
 #define LOOK_MS 100
 
-/* Keepers free their guests by themselves within a minute: nothing is to be done for them. */
-static bool ours(const struct store_lever *action)
+/* Keepers free their guests by themselves within a minute: nothing is to be done for them. Nor can
+ * it be for a backup server that is not configured any more. */
+static bool ours(const struct gate *gate, const struct store_lever *action)
 {
+	if (strcmp(action->lever, "traffic-control") == 0)
+		return settings_pbs(gate->settings, action->target) != NULL;
 	return strcmp(action->lever, "block-jobs") != 0;
 }
 
+struct counting {
+	const struct gate *gate;
+	size_t n;
+};
+
 static void count(void *data, const struct store_lever *action)
 {
-	size_t *n = data;
+	struct counting *counting = data;
 
-	*n += ours(action);
+	counting->n += ours(counting->gate, action);
 }
 
 static void say(void *data, const struct store_lever *action)
 {
-	(void)data;
-	if (ours(action))
+	if (ours(data, action))
 		log_err("%s of %s is still moved (%s): it expires by itself; the next start of the "
 			"gate puts it back lever=%s target=%s",
 			action->lever, action->target, action->after, action->lever,
@@ -46,14 +53,14 @@ static void say(void *data, const struct store_lever *action)
 /* A record that cannot be read says nothing: then there is as much to do as before. */
 static size_t moved(struct gate *gate)
 {
+	struct counting counting = {.gate = gate};
 	struct err err = {0};
-	size_t n = 0;
 
-	if (!store_levers_moved(gate->store, count, &n, &err)) {
+	if (!store_levers_moved(gate->store, count, &counting, &err)) {
 		log_err("The record does not tell which levers are moved: %s", err.text);
 		return SIZE_MAX;
 	}
-	return n;
+	return counting.n;
 }
 
 struct waiting {
@@ -146,7 +153,7 @@ bool put_back(const char *config, struct settings *settings, struct err *err)
 		ok = work(&gate, end_ms, err);
 		n = moved(&gate);
 		if (n)
-			store_levers_moved(gate.store, say, NULL, err);
+			store_levers_moved(gate.store, say, &gate, err);
 		if (ok && n)
 			ok = err_set(err, ERR_TIMEOUT, "Not everything could be put back");
 	}

@@ -5,6 +5,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "gate/pbs_lever.h"
 #include "gate/remote_impl.h"
 
 struct remote *remotes_find(struct remotes *remotes, enum api_kind kind, const char *name)
@@ -96,6 +97,14 @@ static void add(struct remotes *remotes, struct remote **list, size_t *n, enum a
 	list[(*n)++] = remote;
 }
 
+/* A backup server that is no longer configured stays until what was moved there is put back. */
+static bool still_needed(const struct remotes *remotes, const struct remote *remote)
+{
+	return remote->kind == API_PBS &&
+		!settings_pbs(remotes->gate->settings, remote->settings.name) &&
+		pbs_levers_owe(remotes->gate->pbs_levers, remote->settings.name);
+}
+
 void remotes_settings(struct remotes *remotes)
 {
 	const struct settings *settings = remotes->gate->settings;
@@ -107,6 +116,11 @@ void remotes_settings(struct remotes *remotes)
 	for (i = 0; i < settings->n_pbs; i++)
 		add(remotes, list, &n, API_PBS, &settings->pbs[i].api);
 	memcpy(old, remotes->list, sizeof(old));
+	for (i = 0; i < n_old; i++)
+		if (old[i] && n < REMOTES_MAX && still_needed(remotes, old[i])) {
+			list[n++] = old[i];
+			old[i] = NULL;
+		}
 	memcpy(remotes->list, list, sizeof(list));
 	remotes->n = n;
 	for (i = 0; i < n_old; i++)
