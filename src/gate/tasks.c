@@ -78,10 +78,23 @@ static bool anything_goes_on(const struct tasks *tasks)
 	return false;
 }
 
+/* While a lever is set a restore must be seen within two of the NAS's readings. */
+static bool anything_is_slowed(const struct gate *gate)
+{
+	size_t i;
+
+	for (i = 0; gate->levers && i < gate->n_watches; i++)
+		if (levers_busy(gate->levers, watch_name(gate->watches[i])))
+			return true;
+	return false;
+}
+
 int64_t tasks_interval(const struct tasks *tasks)
 {
 	int64_t often = tasks->gate->settings->task_poll_ms;
 
+	if (often > TASK_FAST_MS && anything_is_slowed(tasks->gate))
+		return TASK_FAST_MS;
 	if (anything_goes_on(tasks))
 		return often;
 	return often > TASK_SLOW_MS ? often : TASK_SLOW_MS;

@@ -14,7 +14,8 @@
 
 #define TASKS_PER_SERVER 256
 #define RERUNS_MAX 64
-#define TASK_SLOW_MS MS_MINUTE /* between two looks while nothing goes on */
+#define TASK_SLOW_MS MS_MINUTE       /* between two looks while nothing goes on */
+#define TASK_FAST_MS (3 * MS_SECOND) /* while a lever is set */
 
 enum task_kind { TASK_NONE = 0, TASK_WRITER, TASK_READER, TASK_GC, TASK_VERIFY };
 
