@@ -63,8 +63,8 @@ else
 fi
 rg levers reset --reason again
 ok 'nothing is left to put back' says '^no lever was moved$'
-keep limit 10000000
-keep limit 10000000
+limited() { keep limit 10000000; }
+ok 'after a reset for no time it is limited again where that is needed' wait_for 30 limited
 gate_kill KILL
 rg levers --database "$DB"
 ok 'a gate that is gone: the record tells what stands' says '^block-jobs +pve1/101 +limit 10 MB/s'
