@@ -313,6 +313,8 @@ static void step_begin(struct step *st)
 		st->rate = sane(st->in->array->rate);
 		st->write = sane(st->in->array->client_write);
 		st->baseline = sane(st->in->array->baseline);
+		if (st->baseline.v < STEER_STANDS)
+			st->baseline = OPT_NONE; /* of a rebuild that stands still: says nothing */
 		st->at_ppm = steer_within(st->in->array->progress_ppm.v, 0, PPM);
 	}
 	st->protect = steer_within(rule->protect_ppm, 0, PROTECT_MAX);

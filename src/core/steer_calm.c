@@ -177,7 +177,8 @@ static void flat_read(struct step *st, int64_t rate, int64_t ms)
 	s->flat[s->n_flat - 1].kept += rate * ms;
 	if (s->n_flat < need || s->flat[s->n_flat - 1].ms < FLAT_MS)
 		return;
-	if (rate_muldiv(flat_mean(s, s->n_flat - need), GROWN_PPM, PPM) >
+	/* Nothing at all does not grow either. */
+	if (rate_muldiv(flat_mean(s, s->n_flat - need), GROWN_PPM, PPM) >=
 		flat_mean(s, s->n_flat - 1))
 		flat_seen(st, (flat_mean(s, s->n_flat - 2) + flat_mean(s, s->n_flat - 1)) / 2);
 }

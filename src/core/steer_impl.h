@@ -18,6 +18,7 @@
 #define STEER_QUIET INT64_C(262144) /* bytes/s: a resting NAS writes that much by itself */
 #define STEER_LOW INT64_C(524288)   /* bytes/s: a breath */
 #define STEER_LEAST INT64_C(131072) /* bytes/s: the lowest limit; a rest where there is none */
+#define STEER_STANDS INT64_C(65536) /* bytes/s: a rebuild that does no more stands still */
 #define STEER_BACK_PPM 900000       /* of the undisturbed pace: it has come back */
 #define STEER_DRAIN_MAX_MS (90 * MS_SECOND) /* what is written longer after a close is no cache */
 #define STEER_SIGHT_MS MS_MINUTE            /* without a pace for so long: blind */

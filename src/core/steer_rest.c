@@ -7,6 +7,9 @@
 #define BREATH_LEAST_MS (2 * MS_SECOND)
 #define DRAIN_SAID_MS (2 * MS_SECOND)
 #define MEASURE_MAX_MS (10 * MS_MINUTE) /* a pace that grows for longer is taken as it is */
+/* Without grip it teaches less; but those whom the levers do hold, beside another's writes, must
+ * not rest for good. */
+#define NO_GRIP_MAX_MS (30 * MS_MINUTE)
 
 /* How long a breath lasts. */
 static int64_t breath_span(const struct step *st)
@@ -122,7 +125,7 @@ static bool measured(const struct step *st, int64_t lasted)
 	/* It never gets calm: what is known will do. */
 	if (!s->calm_ms && s->ref.known)
 		return true;
-	return st->now - s->phase_ms >= MEASURE_MAX_MS && !s->no_grip;
+	return st->now - s->phase_ms >= (s->no_grip ? NO_GRIP_MAX_MS : MEASURE_MAX_MS);
 }
 
 static void rest_done(struct step *st)

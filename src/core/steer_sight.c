@@ -4,7 +4,8 @@
 
 #include "md/rate.h"
 
-#define SHARE_MAX 1250000 /* ppm: a counter that jumps earns no more than this */
+#define MOVES_RATE INT64_C(262144) /* bytes/s: a rebuild that stood still moves again */
+#define SHARE_MAX 1250000          /* ppm: a counter that jumps earns no more than this */
 #define GRIP_LEAST_MS (10 * MS_SECOND)
 #define GRIP_SLACK INT64_C(524288)   /* bytes/s */
 #define WAKE_MOST_MS (5 * MS_SECOND) /* of a breath */
@@ -231,6 +232,17 @@ static void read_share(struct step *st, int64_t from_ms, struct opt undisturbed)
 
 	if (share > SHARE_MAX)
 		share = SHARE_MAX;
+	/* It stood still as well while the backups did: they do not hold it up. Until it moves:
+	 * then what it does undisturbed is to be learned anew. */
+	if (undisturbed.v < STEER_STANDS) {
+		share = PPM;
+		s->not_ours_ms = st->in->read_at_ms;
+	}
+	if (undisturbed.v < STEER_STANDS && st->rate.v >= MOVES_RATE) {
+		calm_forget(s);
+		s->phase = STEER_PHASE_NEW;
+		return;
+	}
 	s->share_before = s->share;
 	s->share = OPT(share);
 	/* It was back, nobody has written since, and it fell. */

@@ -115,7 +115,9 @@ static const char trying_steady[] = "tries whether a steady limit moves more for
 
 static void say_figure(const struct step *st, enum figure figure, char text[UNITS_TEXT_MAX])
 {
-	if (figure == FIGURE_LIMIT)
+	if (figure == FIGURE_LIMIT && st->ret->path != STEER_LIMIT)
+		snprintf(text, UNITS_TEXT_MAX, "their full speed");
+	else if (figure == FIGURE_LIMIT)
 		rate_show(st->ret->rate, text);
 	else if (figure == FIGURE_NONE)
 		text[0] = '\0';
