@@ -21,6 +21,9 @@ POINTS_BEYOND = 0.03
 FAMILIES = {"steady": "steady limit", "slices": "slices", "lever4": "lever 4, full speed", "gate": "the gate"}
 
 
+WRITERS = {"buffered": "buffered writer", "direct": "synchronous writer (4 streams)"}
+
+
 class Samples:
     """The done counter, and what clients wrote, as functions of the NAS's time."""
 
@@ -75,7 +78,7 @@ class Segment:
 
 
 def read(path):
-    machines, races, conf = {}, [], ("?", "?", "?", "?")
+    machines, races, conf = {}, [], ("0", "?", "?", "?", "?")
     machine, segment = None, None
     with open(path, encoding="ascii") as file:
         for line in file:
@@ -197,7 +200,7 @@ def table(machines, races, conf, aims):
               (kind, " (%s ms a jump)" % conf[1] if kind == "seek" else "", mean, 100 * spread))
         for writer in sorted({s.writer for s in segments if s.family != "idle"}):
             mine = [s for s in segments if s.writer == writer]
-            print("  %s writer" % ("synchronous" if writer == "direct" else writer))
+            print("  %s" % WRITERS[writer])
             for s in mine:
                 settled = ""
                 if s.family == "gate":
@@ -212,8 +215,8 @@ def table(machines, races, conf, aims):
 def race(races, conf, aims):
     if not races:
         return
-    print("\nA rebuild of %s MiB and a backup of %s MiB that begins 3 s after it: seconds until the one, the other and "
-          "both are done" % (conf[3], conf[2]))
+    print("\nA rebuild of %s MiB and a backup of %s MiB that begins %s s after it: seconds until the one, the other "
+          "and both are done" % (conf[3], conf[2], conf[4]))
     alone = {}
     for kind, writer, how, rebuild, backup in races:
         alone.setdefault(kind, rebuild)
@@ -294,8 +297,7 @@ def picture(machines, conf, path):
     panels, out = [], []
     for row, (kind, segments) in enumerate(machines.items()):
         for column, writer in enumerate(sorted({s.writer for s in segments if s.family != "idle"})):
-            word = "synchronous" if writer == "direct" else writer
-            panels.append(Panel(column * WIDTH, row * HEIGHT + 30, "%s disks, %s writer" % (kind, word),
+            panels.append(Panel(column * WIDTH, row * HEIGHT + 30, "%s disks, %s" % (kind, WRITERS[writer]),
                                 [s for s in segments if s.writer == writer]))
     wide = max([p.x for p in panels] + [0]) + WIDTH
     high = max([p.y for p in panels] + [0]) + HEIGHT

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 # `make bench-rebuild`: what a rebuild keeps and what a backup gets, on one rig in one run; on plain disks and on disks that seek,
-# with a writer behind a page cache and with a synchronous one. The backup's path is a backup server's (tests/fakes/pbs.py).
+# with a writer behind a page cache (one stream) and with a synchronous one (four streams, each with one block outstanding). The backup's path is a backup server's (tests/fakes/pbs.py).
 #
 #   steady   a fixed traffic-control limit                slices   full speed for a while, then a rest, by the same rule
 #   lever 4  sync_speed_min and stripe_cache_size by hand, the writer at full speed
@@ -18,7 +18,8 @@ QUICK=${QUICK:-}
 KINDS=${KINDS:-$([ -n "$QUICK" ] && echo seek || echo "plain seek")}
 WRITERS=${WRITERS:-buffered direct}
 export RIG_BPS=${RIG_BPS:-20000000} RIG_DISKS=5 RIG_DISK_MIB=${DISK_MIB:-16384}
-backup_mib=${MIB:-300} race_mib=${RACE_MIB:-1200}
+backup_mib=${MIB:-200} race_mib=${RACE_MIB:-1000} race_lead=20
+declare -A streams=([buffered]=1 [direct]=4)
 LOG=$B/bench-rebuild.log
 
 # shellcheck source=tests/rig/lib.sh
@@ -92,7 +93,7 @@ idle() { # [SECONDS]
 segment() { # FAMILY SETTING SECONDS
 	ensure $(($3 + 40))
 	mark begin "$1" "$writer" "$2"
-	rig_stream_start backup "$port"
+	rig_stream_start backup "$port" "streams=${streams[$writer]}"
 	"during_$1" "$2" "$3"
 	[ "$1" != slices ] || pbs_limit none
 	rig_stream_stop backup >"$work/backup" || { cat "$work/backup"; false; }
@@ -194,7 +195,7 @@ by_gate() { # SECONDS
 	gate_stop
 }
 
-# --- the race: one rebuild and one backup of $backup_mib MiB that begins 3 s after it --------------------------------------
+# --- the race: one rebuild, and one backup of $backup_mib MiB that begins $race_lead s after it ----------------------------
 
 race() { # alone|ungated|held|throttled
 	local rebuild backup=0 began
@@ -202,11 +203,11 @@ race() { # alone|ungated|held|throttled
 	rig_fail vdc
 	began=$(date +%s%N)
 	rig_add vdc
-	sleep 3
+	sleep "$race_lead"
 	case $1 in
 	alone) ;;
-	ungated) rig_stream_start backup "$port" "total=$backup_mib" ;;
-	*) behind_gate rig_stream_start backup "$port" "total=$backup_mib" ;;
+	ungated) rig_stream_start backup "$port" "streams=${streams[$writer]}" "total=$backup_mib" ;;
+	*) behind_gate rig_stream_start backup "$port" "streams=${streams[$writer]}" "total=$backup_mib" ;;
 	esac
 	(
 		rig_ssh 'until grep -q "\[5/5\]" /proc/mdstat && ! grep -qE "recovery|resync" /proc/mdstat; do sleep 0.2; done' </dev/null
@@ -231,8 +232,8 @@ races() {
 	for writer in $WRITERS; do
 		port=$(pbs_port "$writer")
 		[ "$writer" != "${WRITERS%% *}" ] || race alone
+		[ "$kind-$writer" != plain-direct ] || continue
 		race ungated
-		[ "$writer" = buffered ] || continue
 		gate_start 'verdict = "hold"; max_hold = "1h";'
 		race held
 		gate_stop
@@ -246,7 +247,7 @@ races() {
 
 # Settings around what facts about both kinds of disks suggest for 80 %, scaled by the disks' rate.
 curve() {
-	local mb=$((RIG_BPS / 20)) limit pair
+	local mb=$((RIG_BPS / 20)) limit
 	local -A limits=([seek-direct]="1 3" [seek-buffered]="4 9" [plain-direct]="4 8" [plain-buffered]="6 12")
 	local -A pairs=([seek-direct]="10/30" [seek-buffered]="10/30" [plain-direct]="8/32" [plain-buffered]="8/32")
 	say "$kind disks, $writer writer"
@@ -255,23 +256,22 @@ curve() {
 		steady $((limit * mb)) "$steady_s"
 		[ -z "$QUICK" ] || break
 	done
-	for pair in ${pairs[$kind-$writer]} $([ -n "$QUICK" ] || echo 15/25); do
-		slices "$pair" "$cycles"
-	done
+	slices "${pairs[$kind-$writer]}" "$cycles"
 	if [ -z "$QUICK" ]; then
-		lever4 "$((RIG_BPS * 8 / 10 / 1024)):4096" 30
-		lever4 200000:4096 30
+		slices 15/25 1
+		lever4 "$((RIG_BPS * 8 / 10 / 1024)):4096" 24
+		lever4 200000:4096 24
 	fi
 	by_gate "$gate_s"
 }
 
-idle_s=12 steady_s=44 cycles=2 gate_s=200
+idle_s=12 steady_s=40 cycles=2 gate_s=180
 [ -z "$QUICK" ] || { idle_s=8 steady_s=24 cycles=1 gate_s=100; }
 rig_build
 : >"$LOG"
 : >"$B/bench-rebuild.journal"
 : >"$B/bench-rebuild.levers"
-echo "C $RIG_BPS ${RIG_SEEK_MS:-8} $backup_mib $race_mib" >>"$LOG"
+echo "C $RIG_BPS ${RIG_SEEK_MS:-8} $backup_mib $race_mib $race_lead" >>"$LOG"
 for kind in $KINDS; do
 	rig_nas "$kind"
 	RIG_DISKS_KIND=$kind rig_start

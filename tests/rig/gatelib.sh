@@ -90,12 +90,12 @@ nas_entry() {
 		"$RIG_NAS" "$(rig_port)" "${1:-watch}" "$GATE/key" "$GATE/known_hosts.$RIG_NAS"
 }
 
-# gate_conf NAS [SETTINGS]: NAS as nas_entry prints it; storage `nas` on all its arrays. NAS_STORAGE: what else its entry says.
+# gate_conf NAS [SETTINGS]: NAS as nas_entry prints it; storage `nas` on all its arrays. NAS_STORAGE: what else its entry says. POLL: 1s
 gate_conf() {
 	cat >"$CONF" <<-TEXT
 	node = "pve1"; socket = "$SOCK"; socket_group = "$(id -gn)"; override_group = "$(id -gn)";
 	database = "$DB"; spill = "$DB-spill"; spill_size = "1 MiB"; policy = "$GATE/policy.conf";
-	poll = "1s"; idle_poll = "2s"; fresh = "500ms";
+	poll = "${POLL:-1s}"; idle_poll = "2s"; fresh = "500ms";
 	nas = ( $1 );
 	storages = ( { name = "nas"; nas = "${NAS_NAME:-$RIG_NAS}"; ${NAS_STORAGE:-} } );
 	${2:-}

@@ -2,10 +2,11 @@
 # SPDX-License-Identifier: MIT
 """A backup's stream: sends bytes over TCP as fast as they are taken, or at a chosen pace.
 
-usage: send.py HOST:PORT [rate=KIB] [slice=S rest=S] [total=MIB] [account=FILE]
+usage: send.py HOST:PORT [rate=KIB] [slice=S rest=S] [total=MIB] [streams=N] [account=FILE]
   rate=KIB         KiB/s to keep to; what was not taken is caught up for one second at most
   slice=S rest=S   full speed (or `rate`) for so many seconds, then nothing for so many, again and again
   total=MIB        ends after so much; else it goes on until SIGTERM
+  streams=N        so many connections at once, which share all of this; 1 unless said
   account=FILE     one line, rewritten five times a second: bytes sent, milliseconds since the start
 
 At its end it shuts its side and waits for the line with which the other says what it has written
@@ -72,7 +73,7 @@ class Account:
         self.written = now
 
 
-def send(sock, pace, total, account):
+def send(socks, pace, total, account):
     while not stopped and (total == 0 or account.bytes < total):
         now = time.monotonic()
         account.write(now)
@@ -80,30 +81,37 @@ def send(sock, pace, total, account):
         if wait > 0:
             time.sleep(min(wait, 0.2))
             continue
-        if not select.select([], [sock], [], 0.2)[1]:
-            continue
-        left = len(BLOCK) if total == 0 else min(len(BLOCK), total - account.bytes)
-        count = sock.send(BLOCK[:left])
-        account.bytes += count
-        pace.sent(count)
+        for sock in select.select([], socks, [], 0.2)[1]:
+            left = len(BLOCK) if total == 0 else min(len(BLOCK), total - account.bytes)
+            count = sock.send(BLOCK[:left]) if left > 0 else 0
+            account.bytes += count
+            pace.sent(count)
 
 
 def finish(sock):
-    """The other side's line."""
+    """What the other side's line says."""
     sock.setblocking(True)
     sock.settimeout(ANSWER_S)
-    sock.shutdown(socket.SHUT_WR)
     answer = b""
     while not answer.endswith(b"\n"):
         part = sock.recv(64)
         if not part:
-            break
+            raise OSError("the other side did not say what it has written")
         answer += part
-    return answer.decode("ascii", "replace").strip() or "unknown"
+    return int(answer)
+
+
+def connect(host, port):
+    sock = socket.socket()
+    sock.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, SEND_BUFFER)
+    sock.settimeout(20)
+    sock.connect((host, port))
+    sock.setblocking(False)
+    return sock
 
 
 def main(argv):
-    options = {"rate": 0.0, "slice": 0.0, "rest": 0.0, "total": 0.0, "account": ""}
+    options = {"rate": 0.0, "slice": 0.0, "rest": 0.0, "total": 0.0, "streams": 1, "account": ""}
     try:
         host, port = argv[1].rsplit(":", 1)
         for arg in argv[2:]:
@@ -119,16 +127,14 @@ def main(argv):
     written = "unknown"
     status = 0
     try:
-        with socket.socket() as sock:
-            sock.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, SEND_BUFFER)
-            sock.settimeout(20)
-            sock.connect((host, port))
-            sock.setblocking(False)
-            send(sock, Pace(options["rate"] * 1024, options["slice"], options["rest"]),
-                 int(options["total"] * (1 << 20)), account)
-            account.write(time.monotonic(), force=True)
-            written = finish(sock)
-    except OSError as err:
+        socks = [connect(host, port) for _ in range(options["streams"])]
+        send(socks, Pace(options["rate"] * 1024, options["slice"], options["rest"]),
+             int(options["total"] * (1 << 20)), account)
+        account.write(time.monotonic(), force=True)
+        for sock in socks:
+            sock.shutdown(socket.SHUT_WR)
+        written = sum(finish(sock) for sock in socks)
+    except (OSError, ValueError) as err:
         print(f"send: {host}:{port}: {err}", file=sys.stderr)
         status = 1
     account.write(time.monotonic(), force=True)

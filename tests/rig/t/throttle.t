@@ -9,8 +9,9 @@
 . tests/rig/gatelib.sh
 # shellcheck disable=SC1091 source=tests/rig/pbslib.sh
 . tests/rig/pbslib.sh
-export RIG_DISKS=5 RIG_DISK_MIB=900
+export RIG_DISKS=5 RIG_DISK_MIB=2600
 NAS_STORAGE='pbs = "pbs1"; datastore = "store1";'
+POLL=2s
 
 RULE='name = "rebuild"; when = { operation = ["recovery"]; }; verdict = "throttle"; running = "throttle"; without_lever = "hold"; too_slow = "allow";'
 
@@ -22,8 +23,12 @@ pbs_rate() {
 lever_set() { [ -n "$(pbs_rate)" ]; }
 lever_free() { [ -z "$(pbs_rules)" ]; }
 
-# rate_is BYTES: the rule stands at that rate.
-rate_is() { [ "$(pbs_rate)" = "$1" ]; }
+# rate_is BYTES: the rule stands at that rate, as far as dividing it among jobs leaves no rest.
+rate_is() {
+	local rate
+	rate=$(pbs_rate)
+	[ -n "$rate" ] && [ "$rate" -le "$1" ] && [ "$rate" -gt $(($1 - 10)) ] || { pbs_rules && return 1; }
+}
 
 sent() { rig_stream_moved backup | cut -d ' ' -f 1; }
 
@@ -74,7 +79,7 @@ cp "$PBS_DIR/token" "$GATE/pbs.token"
 policy_rules "{ $RULE protect = \"80%\"; over = \"60s\"; }"
 gate_new "pbs = ( $(pbs_entry) ); task_poll = \"2s\";"
 ok "an array at rest is seen" wait_until operation_is idle
-job web --guest 101:qemu:snapshot:web --copy "$GATE/copy"
+job web --guest 101:lxc:snapshot:web --copy "$GATE/copy"
 ok "a job goes at once" job_said web 'copying data of 101'
 must streaming
 ok "no lever is set for it" lever_free
@@ -132,11 +137,15 @@ must streaming
 ok "when it is back, its rule is taken up again" eval 'wait_until lever_says .usable && wait_until rate_is 4000000'
 
 # --- a second disk fails -----------------------------------------------------------------------------------------------------
+must fast
 policy_rules "{ $RULE protect = \"80%\"; over = \"60s\"; }"
 kill -HUP "$GATE_PID"
 ok "the array is steered by measuring" wait_until holds_true /v1/levers '.arrays[] | .protect_ppm == 800000 and .path != "free"'
+# Where this machine is too busy for a steady pace of the rebuild it may still be measuring then.
+PATIENCE=60 wait_until holds_true /v1/levers '.arrays[] | .way == "slices"' >/dev/null
+way=$(says /v1/levers '.arrays[0] | .way // .reason')
 must rig_mdadm "mdadm /dev/md2 --quiet --fail /dev/vdd"
-ok "a second disk fails: no redundancy is left" wait_until holds_true /v1/nas '.nas[0].arrays[] | .redundancy_left == 0'
+ok "a second disk fails meanwhile ($way): no redundancy is left" wait_until holds_true /v1/nas '.nas[0].arrays[] | .redundancy_left == 0'
 ok "the rebuild goes on" rig_wait_mdstat 'recovery = ' 30
 ok "and so does the throttle" wait_until eval 'lever_set && holds_true /v1/levers ".arrays[] | .jobs >= 1 and .path != \"free\""'
 
@@ -146,7 +155,7 @@ upid=$(pbs_state 'task("reader", "store1:vm/101")')
 n=$(looks_until lever_free)
 ok "a restore frees the lever within two readings and the one under way ($n)" eval '[ "$n" -le 3 ]'
 ok "the journal says why" journal '[Rr]estore'
-job waits --guest 103:qemu:snapshot:waits
+job waits --guest 103:lxc:snapshot:waits
 ok "a job that has not begun waits for it" job_said waits 'rebuildgate: held: .*restore'
 pbs_state "finish(r'$upid')"
 ok "it is done: the job goes" job_said waits 'rebuildgate: go'
@@ -154,9 +163,11 @@ ok "and the lever is set again" wait_until lever_set
 job_wait waits
 
 # --- the end of the rebuild ------------------------------------------------------------------------------------------------------
-stream_ends
-must fast
+must rig_wait_idle 300
 ok "the rebuild ends: the lever is free" wait_until lever_free
+open=$(sent_in 6)
+ok "and the stream is ($open KiB in 6 s)" [ "$open" -gt $((throttled * 2)) ]
+stream_ends
 touch "$GATE/copy"
 job_wait web
 is "the job ends well" "${ENDED[web]}" 0
