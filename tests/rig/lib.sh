@@ -512,6 +512,7 @@ rig_stream_start() {
 	local name=$1 port=$2
 	shift 2
 	echo '0 0' >"$RIG_SCRATCH/stream.$name"
+	: >"$RIG_SCRATCH/stream.$name.out"
 	setpriv --pdeathsig TERM "${RIG_STREAM_BY[@]}" python3 "$RIG_HOME/send.py" "127.0.0.1:$port" "account=$RIG_SCRATCH/stream.$name" "$@" \
 		</dev/null >"$RIG_SCRATCH/stream.$name.out" 2>&1 &
 	RIG_STREAMS[$name]=$!
