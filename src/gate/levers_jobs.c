@@ -143,7 +143,7 @@ static void judge(struct levers *levers, struct lever_job *job, const struct tic
 	const struct rule *rule;
 	size_t i;
 
-	if (by == VERDICT_ALLOW || !levers->gate->policy->enabled)
+	if (by == VERDICT_ALLOW || !levers->gate->policy->enabled || levers->gate->policy->observe)
 		return;
 	for (i = 0; i < in->facts.n_arrays; i++) {
 		const struct array_facts *array = &in->facts.arrays[i];

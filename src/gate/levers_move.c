@@ -186,13 +186,15 @@ static void move_checks(struct levers *levers, struct watch *watch)
 {
 	const struct nas_facts *facts = watch_facts(watch, &levers->now);
 	struct floor_lever *lever = levers_floor(levers, watch_name(watch));
+	const struct policy *policy = levers->gate->policy;
+	bool may = policy->enabled && !policy->observe && !levers_frozen(levers);
 	struct floor_state state;
 	size_t i;
 
 	for (i = 0; lever && i < facts->n_arrays; i++) {
 		const struct array_facts *array = &facts->arrays[i];
 		bool checks = array->operation == MD_OP_CHECK || array->operation == MD_OP_REPAIR;
-		bool busy = written(levers, facts->name, array) && !levers_frozen(levers);
+		bool busy = may && written(levers, facts->name, array);
 
 		floor_lever_state(lever, array->name, &state);
 		if (!state.check)

@@ -104,7 +104,29 @@ static json_t *keeper_json(const struct levers *levers, const struct keeper *kee
 	return object;
 }
 
-/* The other datastores of that server: all of a host's streams share the rule. */
+/* A job that is not to be slowed and goes through the same server. */
+static void add_bystanders(const struct levers *levers, const char *pbs, json_t *list)
+{
+	char text[STORAGE_NAME_MAX + 40];
+	size_t i;
+
+	for (i = 0; i < levers->n_jobs; i++) {
+		const struct lever_job *job = &levers->jobs[i];
+
+		if (job->throttled || strcmp(job->pbs, pbs) != 0)
+			continue;
+		if (job->ticket)
+			snprintf(text, sizeof(text), "job T%lld onto %s", (long long)job->ticket,
+				job->storage);
+		else
+			snprintf(text, sizeof(text), "a job of %.30s onto %s", job->node,
+				job->storage);
+		append(list, json_string(text));
+	}
+}
+
+/* What else the rule slows: all of a host's streams share it. Restores are not among that: what
+ * they read goes the other way, which has no rate. */
 static json_t *touches_json(const struct levers *levers, const char *pbs)
 {
 	const struct settings *settings = levers->gate->settings;
@@ -126,6 +148,8 @@ static json_t *touches_json(const struct levers *levers, const char *pbs)
 				json_string(storage->datastore[0] ? storage->datastore
 								  : storage->name));
 	}
+	if (list)
+		add_bystanders(levers, pbs, list);
 	return list;
 }
 
@@ -142,7 +166,7 @@ static json_t *server_json(const struct levers *levers, const struct server_part
 	put_path(object, state.path, state.rate);
 	json_put_opt(object, "since_utc_ms",
 		state.path > STEER_FREE ? opt_utc(&levers->now, part->since_ms) : OPT_NONE);
-	json_put_opt(object, "until_utc_ms", OPT_NONE);
+	json_put_opt(object, "until_utc_ms", opt_utc(&levers->now, state.until_ms));
 	json_put_bool(object, "usable", state.usable);
 	json_put_text(object, "trouble", state.trouble);
 	json_put_text(object, "hidden_by", state.hidden_by);

@@ -143,6 +143,7 @@ void pbs_lever_state(const struct pbs_lever *lever, struct pbs_lever_state *ret)
 	*ret = (struct pbs_lever_state){
 		.path = pbs_own_path(rate, sight->cap),
 		.since_ms = lever->set_ms,
+		.until_ms = sight->found && sight->ours ? lever->end_ms : 0,
 		.moved = now - sight->at_ms < MOVED_OLD_MS ? sight->moved : OPT_NONE,
 		.usable = lever->usable,
 	};

@@ -39,6 +39,7 @@ struct pbs_lever_state {
 	enum steer_path path; /* in force, read back; STEER_FREE: no rule of ours */
 	int64_t rate;
 	bool settled;       /* what is wanted is in force, for PBS_ACTS_MS at least */
+	int64_t until_ms;   /* boot time at which the rule lapses by itself; 0: there is none */
 	int64_t since_ms;   /* boot time since when it is in force */
 	struct opt moved;   /* bytes/s through our rule now (cur-rate-in) */
 	bool usable;        /* the last probe or change worked: it may be counted on */

@@ -281,26 +281,48 @@ static void ask_rerun(struct tasks_server *server, size_t i)
 	call(server, TASKS_OP_RUN, &api, built, &err);
 }
 
-void tasks_work(struct tasks_server *server)
+/* What is no list: true where something was asked for. */
+static bool ask_other(struct tasks_server *server, int64_t now_ms)
 {
-	int64_t now = clock_boot_ms();
 	struct task *task;
 	struct past *past;
 	int rerun;
 
-	if (server->op != TASKS_OP_NONE ||
-		!remotes_find(server->tasks->gate->remotes, server->kind, server->name))
-		return;
-	if ((task = stop_wanted(server, now)))
-		ask_stop(server, task, now);
-	else if (may_due(server, now))
-		ask_may(server, now);
-	else if (!server->asked_ms || now - server->asked_ms >= tasks_interval(server->tasks))
-		ask_list(server, now);
-	else if ((task = log_wanted(server, now)))
-		ask_log(server, task, now);
-	else if ((rerun = reruns_due(server, now)) >= 0)
+	if ((task = log_wanted(server, now_ms)))
+		ask_log(server, task, now_ms);
+	else if ((rerun = reruns_due(server, now_ms)) >= 0)
 		ask_rerun(server, (size_t)rerun);
 	else if ((past = past_wanted(server)))
 		ask_past(server, past);
+	return server->op != TASKS_OP_NONE;
+}
+
+void tasks_work(struct tasks_server *server)
+{
+	int64_t now = clock_boot_ms();
+	struct task *task;
+
+	if (server->op != TASKS_OP_NONE ||
+		!remotes_find(server->tasks->gate->remotes, server->kind, server->name))
+		return;
+	if ((task = stop_wanted(server, now))) {
+		ask_stop(server, task, now);
+		return;
+	}
+	if (may_due(server, now)) {
+		ask_may(server, now);
+		return;
+	}
+	/* A list that takes longer than the time between two must not leave the rest undone. */
+	if (server->others_turn) {
+		server->others_turn = false;
+		if (ask_other(server, now))
+			return;
+	}
+	if (!server->asked_ms || now - server->asked_ms >= tasks_interval(server->tasks)) {
+		server->others_turn = true;
+		ask_list(server, now);
+		return;
+	}
+	ask_other(server, now);
 }

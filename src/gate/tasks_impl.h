@@ -73,6 +73,8 @@ struct tasks_server {
 	size_t op_rerun;
 	int64_t asked_ms; /* boot time of the last list asked for; 0 never */
 	int64_t good_ms;  /* of the last one that came; 0 never */
+	bool others_turn; /* a list was asked for last: something else comes first, if it is wanted
+			   */
 	bool stops_said;  /* that it may not stop tasks was said */
 	bool list_said;   /* that the list cannot be had was said */
 	bool blind;       /* the token sees its own tasks only: an empty list means nothing */

@@ -110,6 +110,7 @@ PY
 )" = yes
 ok 'levers show it' wait_for 20 quiet lever_is '["set"]' true
 ok 'and which other datastores it touches' lever_is '["touches"]' "['store2']"
+ok 'and when it lapses by itself: within two hours' lever_is '["until_utc_ms"] / 1000 - __import__("time").time() > 0 and a["levers"][0]["until_utc_ms"] / 1000 - __import__("time").time() < 7200' true
 api GET /v1/status
 ok 'the ticket says what slows it' is 'a["tickets"][0]["lever"]["by"]' traffic-control
 pbs 'state.get("rules", {}).clear()' >/dev/null
