@@ -108,13 +108,13 @@ help: ## this list
 .PHONY: check check-rig check-trixie lint cover fuzz bench bench-rebuild demo
 check: ## everything that needs no virtual machine: lint, unit, fuzz corpus, simulation, the real programs
 	@bash tests/deps.sh check
-	@$(MAKE) --no-print-directory all units tools B=$(B)
-	@$(MAKE) --no-print-directory all units tools fuzz-replay sim B=$(B)/san SAN=1
+	@$(MAKE) --no-print-directory -j2 all units tools B=$(B)
+	@$(MAKE) --no-print-directory -j2 all units tools fuzz-replay sim B=$(B)/san SAN=1
 	@bash tests/check.sh $(B) $(B)/san
 
 check-rig: ## the slower tests on real md, real SSH, the real daemon and hook
 	@bash tests/deps.sh rig
-	@$(MAKE) --no-print-directory all tools B=$(B)
+	@$(MAKE) --no-print-directory -j2 all tools B=$(B)
 	@BUILD=$(B) bash tests/rig/check.sh
 
 check-trixie: ## build and unit tests on Debian 13, in a debootstrapped folder

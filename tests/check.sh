@@ -14,14 +14,15 @@ ln -sf "$lint" "$plain/lint.t"; BUILD=$plain bash tests/run.sh "$plain/lint.t" |
 rm -f "$lint" "$plain/lint.t"
 
 section "unit tests, with AddressSanitizer and UndefinedBehaviorSanitizer"
-BUILD=$san bash tests/run.sh "$san"/unit/test_* || bad=1
+BUILD=$san bash tests/run.sh -j 2 "$san"/unit/test_* || bad=1
 
 section "fuzz corpora, replayed with sanitizers"
 BUILD=$san bash tests/run.sh tests/fuzz/replay.t || bad=1
 
 section "the real programs, with sanitizers"
 mapfile -t scripts < <(printf '%s\n' tests/t/*.t tests/sim/*.t tests/golden/*.t tests/policy/*.t | grep -v '\*')
-BUILD=$san bash tests/run.sh "${scripts[@]}" || bad=1
+# They wait more than they compute.
+BUILD=$san bash tests/run.sh -j 4 "${scripts[@]}" || bad=1
 
 section "result"
 grep -c . "$COUNTS" >/dev/null
