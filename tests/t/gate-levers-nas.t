@@ -5,6 +5,8 @@
 
 # shellcheck source=tests/t/gate-lib.sh
 . tests/t/gate-lib.sh
+# shellcheck source=tests/t/servers-lib.sh
+. tests/t/servers-lib.sh
 
 SSHD=$(command -v sshd || echo /usr/sbin/sshd)
 [ "$(id -u)" = 0 ] || skip_all 'needs root, for sshd'
@@ -128,16 +130,34 @@ rules() {
 	TEXT
 }
 
-conf() {
-	conf_write
+conf() { # [SETTINGS]
+	conf_write "$@"
 	python3 - "$CONF" "$NAS" "$SSH" "$SSH_PORT" "$(id -un)" <<-'PY'
 	import sys
 	conf, nas, ssh, port, me = sys.argv[1:]
 	text = open(conf).read().replace('{ name = "nas1"; via = "local"; root = "%s"; }' % nas,
 	    '{ name = "nas1"; host = "127.0.0.1"; port = %s; user = "%s"; key_file = "%s/probe"; known_hosts = "%s/known_hosts"; '
 	    'levers = { user = "%s"; key_file = "%s/levers"; stripe_cache = true; pause_check = true; }; }' % (port, me, ssh, ssh, me, ssh))
+	text = text.replace('{ name = "backup"; nas = "nas1"; }',
+	    '{ name = "backup"; nas = "nas1"; }, { name = "store"; nas = "nas1"; pbs = "pbs1"; datastore = "store"; }' if "pbs = (" in text
+	    else '{ name = "backup"; nas = "nas1"; }')
 	open(conf, "w").write(text)
 	PY
+}
+
+# keeper_is PATH...: the keeper of guest 101 asks, and is told one of these; it does so.
+KEEPS=free
+keeper_is() {
+	api POST /v1/keep "{\"ticket\": $T, $W, \"node\": \"pve1\", \"storage\": \"backup\", \"guest\": 101, \"fleecing\": false,
+		\"path\": \"$KEEPS\", \"rate\": $(get 'a["rate"]' "$SCRATCH/kept" | grep . || echo 0), \"n_jobs\": 1, \"moved\": 20000000, \"ending\": false, \"trouble\": \"\"}"
+	cp "$OUT" "$SCRATCH/kept"
+	KEEPS=$(get 'a["path"]')
+	[[ " $* " == *" $KEEPS "* ]]
+}
+text_is() { # WORDS: of what is said of the array that is steered
+	keeper_is free open || return 1
+	api GET /v1/levers
+	[[ "$(get 'a["arrays"][0]["text"]')" == *"$1"* ]]
 }
 
 job() {
@@ -211,6 +231,35 @@ does recovery 30000 20000
 ok 'the next gate sets it again' wait_for 60 quiet floor_set
 gate_kill TERM
 ok 'and frees it when it ends' floor_free
+
+# --- it is tried first; a restore ----------------------------------------------------------------------
+pbs_new
+server_start pbs
+does recovery 40000 0
+conf "$(pbs_conf 'throttle = false;')"
+gate_start
+wait_for 120 quiet knows
+job '"n_qemu": 1'
+api POST /v1/report "{\"ticket\": $T, $W, \"phase\": \"backup-start\", \"guest\": 101, \"guest_type\": \"qemu\", \"storage\": \"backup\", \"node\": \"pve1\"}"
+does recovery 30000 20000
+quiet keeper_is free open
+ok 'a virtual machine has a keeper, but the floor is tried first' wait_for 30 quiet text_is "the NAS's own floor is tried first"
+ok 'it is set' wait_for 30 quiet floor_set
+ok 'while it keeps the share, nothing else is moved' wait_for 100 quiet text_is "the NAS's own floor keeps the share"
+does recovery 10000 20000
+ok 'where it does not, the keeper is used as well' wait_for 120 quiet keeper_is limit rest
+ok 'beside it' floor_set
+UPID=$(edit "$PBS" "task('reader', 'store:vm/101')")
+ok 'a restore reads: the floor goes, for it starves readers' wait_for 20 quiet floor_free
+ok 'the record says so' wait_for 20 back sync-speed
+ok 'the keeper is free as well' wait_for 20 quiet keeper_is free
+edit "$PBS" "finish(r'$UPID')" >/dev/null
+ok 'the restore is done: it is set again' wait_for 60 quiet floor_set
+end
+gate_kill TERM
+ok 'and freed with the gate' floor_free
+server_stop "$PBS_PID"
+conf
 
 # --- a check that gives way ------------------------------------------------------------------------------
 does check 40000 0

@@ -176,6 +176,20 @@ ok 'nothing of it is left but what was there before' state_is "$PBS" "sorted(sta
 
 ok 'and the record says so too' test "$(query "SELECT put_back FROM lever_actions WHERE lever = 'traffic-control' ORDER BY id DESC LIMIT 1")" = 1
 
+# --- a job that never asked ---------------------------------------------------------------------------
+UPID=$(edit "$PBS" "task('backup', 'store:vm/200')")
+ok 'a job that never asked is seen' wait_for 30 logged 'A backup of store:vm/200 by .* never asked'
+sleep 3
+ok 'by a rule that leaves running jobs alone it is left alone' no_rule
+throttle '30 MB/s"; running = "throttle'
+kill -HUP "$GATE_PID"
+ok 'else it is throttled through its server' wait_for 20 rule_is rate-in '30000000 B'
+ok 'and that is said, once' test "$(wait_for 20 logged 'UPID.*is throttled: by a rule on backup server' && grep -c 'is throttled: by a rule on backup server .pbs1. ticket=0' "$LOG")" = 1
+edit "$PBS" "finish(r'$UPID')" >/dev/null
+ok 'when it ends the rule goes' wait_for 60 no_rule
+throttle '30 MB/s'
+kill -HUP "$GATE_PID"
+
 # --- a gate that is gone for good -----------------------------------------------------------------------
 job_runs
 wait_for 20 rule_is rate-in '30000000 B'
