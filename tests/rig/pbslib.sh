@@ -67,8 +67,8 @@ pbs_known() {
 # pbs_end: it vanishes, its streams with it; pbs_again: it is back on the same ports, knowing what it knew.
 pbs_end() {
 	[ -n "$PBS_PID" ] || return 0
-	kill -KILL "$PBS_PID" 2>/dev/null
-	wait "$PBS_PID" 2>/dev/null
+	kill -KILL "$PBS_PID" 2>/dev/null || :
+	wait "$PBS_PID" 2>/dev/null || :
 	PBS_PID=
 }
 
