@@ -200,6 +200,8 @@ job a
 guest a 101
 ok 'nothing is known yet: it rests, to learn what the rebuild does undisturbed' wait_for 10 keeps a 101 rest
 ok 'not longer in one piece than a guest may wait' is 'a["max_pause_ms"]' 15000
+keep a 101 '"fleecing": true'
+ok 'with fleecing its writes wait less, so it may be longer' is 'a["max_pause_ms"]' 120000
 lever_is 'a["arrays"][0]["reason"]' measuring
 ok 'levers say why' lever_is 'a["arrays"][0]["reason"]' measuring
 ok 'looks come often' test "$(n=$(looks); sleep 5; echo $(($(looks) - n)))" -ge 2
