@@ -183,6 +183,21 @@ static void flat_read(struct step *st, int64_t rate, int64_t ms)
 		flat_seen(st, (flat_mean(s, s->n_flat - 2) + flat_mean(s, s->n_flat - 1)) / 2);
 }
 
+/* How long caches were written out after a rest came into force: not since it was ordered from a
+ * lever that did not answer. */
+static void drained(struct step *st, int64_t from_ms)
+{
+	struct steer *s = st->s;
+	int64_t since = s->rest_ms, took;
+
+	if (!since || s->breath_ms || !s->hurt || !st->in->applied)
+		return;
+	if (st->in->applied_ms > since)
+		since = st->in->applied_ms;
+	took = from_ms > since ? from_ms - since : 0;
+	s->drain_ms += (took - s->drain_ms) / (took > s->drain_ms ? 2 : 4);
+}
+
 void calm_read(struct step *st, int64_t from_ms)
 {
 	struct steer *s = st->s;
@@ -190,11 +205,7 @@ void calm_read(struct step *st, int64_t from_ms)
 
 	if (!s->calm_ms) {
 		s->calm_ms = from_ms;
-		if (s->rest_ms && !s->breath_ms && s->hurt) {
-			int64_t took = from_ms > s->rest_ms ? from_ms - s->rest_ms : 0;
-
-			s->drain_ms += (took - s->drain_ms) / (took > s->drain_ms ? 2 : 4);
-		}
+		drained(st, from_ms);
 		return; /* part of the window may have been busy */
 	}
 	come_back(st);

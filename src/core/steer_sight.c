@@ -101,6 +101,13 @@ static bool is_quiet(const struct step *st, int64_t from_ms)
 	return shut(st, from_ms);
 }
 
+/* Nothing is written yet, but jobs move something: caches take it in, and that is work too. What is
+ * seen then is neither what the rebuild does undisturbed nor a drop that is another's. */
+static bool taking_in(const struct step *st, int64_t from_ms)
+{
+	return is_quiet(st, from_ms) && st->moved.known && st->moved.v > quiet_level(st);
+}
+
 /* --- whether levers hold --- */
 
 /* Whether what is written while the path is shut is another's: by the levers' own account, or
@@ -216,6 +223,7 @@ static void read_slice(struct step *st, int64_t from_ms, int64_t share)
 
 	if (s->phase != STEER_PHASE_SLICE || !acted(st, from_ms))
 		return;
+	s->unused = is_quiet(st, from_ms) && !s->disturbed;
 	s->slice_share = s->slice_share.known
 		? OPT(s->slice_share.v + (share - s->slice_share.v) / 4)
 		: OPT(share);
@@ -271,7 +279,7 @@ void sight_read(struct step *st)
 	s->sight_ms = st->now;
 	wake = s->comeback_ms < WAKE_MOST_MS ? s->comeback_ms : WAKE_MOST_MS;
 	wake += s->breath_ms + st->delay + MS_SECOND;
-	s->disturbed = s->breath || (s->breath_ms && from_ms < wake);
+	s->disturbed = s->breath || (s->breath_ms && from_ms < wake) || taking_in(st, from_ms);
 	read_grip(st, from_ms);
 	read_foreign(st, from_ms);
 	undisturbed = calm_pace(st);

@@ -76,7 +76,7 @@ void slice_begin(struct step *st)
 
 	steer_enter(st, STEER_PHASE_SLICE);
 	s->rest_ms = s->breath_ms = 0;
-	s->breath = false;
+	s->breath = s->unused = false;
 	s->open_credit = s->credit;
 	s->in_period = true;
 	s->cycle = (struct steer_sum){0};
@@ -115,6 +115,11 @@ void slice_step(struct step *st)
 		end = s->phase_ms + REMEASURE_OVERS * st->over;
 	if (st->now < end) {
 		steer_again(st, end);
+		return;
+	}
+	/* A rest would help nothing now: a slice that nobody uses is one. */
+	if (s->unused) {
+		st->ret->reason = STEER_KEEPING;
 		return;
 	}
 	left = credit_now(st);
@@ -164,6 +169,6 @@ void slice_rest_step(struct step *st)
 			left = 4 * st->delay;
 		steer_again(st, st->now + left);
 	}
-	if (s->not_ours_ms && st->now - s->not_ours_ms < 10 * MS_SECOND)
+	if (s->calm_ms && s->not_ours_ms && st->now - s->not_ours_ms < 10 * MS_SECOND)
 		st->ret->reason = STEER_NOT_OURS;
 }

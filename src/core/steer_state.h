@@ -65,7 +65,7 @@ struct steer {
 	int64_t ref_at_ppm;             /* and where that was */
 	struct opt share, share_before; /* ppm, of the last two readings */
 	int64_t write;   /* bytes/s that clients wrote at the last reading, as far as known */
-	bool disturbed;  /* a breath, or its wake, lay in the last reading */
+	bool disturbed;  /* a breath, its wake, or caches that take in, in the last reading */
 	int64_t calm_ms; /* clients write next to nothing since then; 0: they write */
 	bool hurt;       /* the pace was low when calm began */
 	bool back;       /* it has come back in this calm, */
@@ -87,6 +87,7 @@ struct steer {
 	bool thorough;          /* lasts until the pace has stopped growing */
 	int64_t breath_ms;      /* when the last one ended */
 	struct opt slice_share; /* ppm that the rebuild keeps in a slice */
+	bool unused;            /* nobody wrote in this slice, by the last reading */
 	int64_t open_credit, close_credit, low_credit;
 	int64_t tail;           /* ppm x ms that a slice still costs after its end */
 	bool in_period;         /* since a slice began: */

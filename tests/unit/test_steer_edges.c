@@ -395,6 +395,76 @@ static void blind_while_it_waited_it_says_that_nobody_knows(void **state)
 	assert_non_null(strstr(w.out.text, "nobody knows"));
 }
 
+static void a_slice_that_nobody_uses_is_left_alone(void **state)
+{
+	(void)state;
+	look_until(STEER_OPEN);
+	w.rate = 2 * MBS;
+	w.write = 50 * MBS;
+	look(4);
+	assert_int_equal(w.out.path, STEER_OPEN);
+	/* They stop, and the rebuild does not come back: a rest would help nothing. */
+	w.rate = 12 * MBS;
+	w.write = 0;
+	look(30);
+	assert_int_equal(w.out.path, STEER_OPEN);
+	assert_int_equal(w.out.reason, STEER_KEEPING);
+	/* What they cost is still owed when they write again. */
+	w.rate = 2 * MBS;
+	w.write = 50 * MBS;
+	look(2);
+	assert_int_equal(w.out.path, STEER_REST);
+}
+
+static void what_caches_take_in_is_neither_calm_nor_anothers_doing(void **state)
+{
+	int64_t undisturbed;
+	int i;
+
+	(void)state;
+	w.in.moved = OPT(0);
+	look_until(STEER_OPEN);
+	look(6);
+	undisturbed = w.steer.ref.v;
+	/* It comes over the network, which is work, and nothing is written yet. */
+	w.in.moved = OPT(30 * MBS);
+	w.rate = 12 * MBS;
+	for (i = 0; i < 20; i++) {
+		look(1);
+		assert_int_not_equal(w.out.reason, STEER_NOT_OURS);
+	}
+	assert_int_equal(w.steer.not_ours_ms, 0);
+	assert_int_equal(w.steer.ref.v, undisturbed);
+	/* The same drop without anything moving is not theirs. */
+	w.in.moved = OPT(0);
+	look(2);
+	assert_true(w.steer.not_ours_ms > 0);
+}
+
+/* So long caches were written out, by a lever that answers after 20 s. */
+static int64_t drained_ms(bool answers)
+{
+	fresh(NULL);
+	w.write = 50 * MBS;
+	w.rate = 2 * MBS;
+	w.stuck = true;
+	look(answers ? 10 : 25);
+	w.stuck = !answers;
+	look(2);
+	w.write = 0;
+	look(1);
+	w.rate = 20 * MBS;
+	look(6);
+	return w.steer.drain_ms;
+}
+
+static void draining_counts_from_when_a_lever_answers(void **state)
+{
+	(void)state;
+	assert_in_range(drained_ms(true), 1, 3000);
+	assert_int_equal(drained_ms(false), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -432,6 +502,10 @@ int main(void)
 		cmocka_unit_test_setup(
 			a_rate_that_is_taken_out_of_the_rule_leaves_the_work_to_it, fresh),
 		cmocka_unit_test_setup(blind_while_it_waited_it_says_that_nobody_knows, fresh),
+		cmocka_unit_test_setup(a_slice_that_nobody_uses_is_left_alone, fresh),
+		cmocka_unit_test_setup(
+			what_caches_take_in_is_neither_calm_nor_anothers_doing, fresh),
+		cmocka_unit_test_setup(draining_counts_from_when_a_lever_answers, fresh),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
