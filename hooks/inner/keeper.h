@@ -51,8 +51,8 @@ int keeper_main(int argc, char **argv);
 /* keeper_loop.c: the keeper proper. `heart` gets a byte for each turn. True when everything is put
  * back. */
 bool keeper_run(struct keeper *keeper, pid_t guard, int heart);
-/* The last word to the gate. */
-void keeper_tell_end(struct keeper *keeper, const char *trouble);
+/* The last word to the gate; `left`: the jobs are still to be put back. */
+void keeper_tell_end(struct keeper *keeper, const char *trouble, bool left);
 
 /* keeper_note.c: what is remembered of a guest's jobs, below /run. */
 struct keeper_note {

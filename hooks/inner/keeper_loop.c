@@ -263,7 +263,7 @@ static void say_end(const struct loop *loop, enum keeping_end end, bool was_set,
 		"guest %" PRIu32 ": %s; %s, the keeper ends", keeper->vmid, why, put);
 }
 
-void keeper_tell_end(struct keeper *keeper, const char *trouble)
+void keeper_tell_end(struct keeper *keeper, const char *trouble, bool left)
 {
 	struct gate_link link = {.socket = keeper->conf.gate, .deadline_ms = ASK_END_MS};
 	struct keep_answer answer;
@@ -271,6 +271,8 @@ void keeper_tell_end(struct keeper *keeper, const char *trouble)
 
 	fill(keeper, &ask);
 	ask.ending = true;
+	if (left)
+		ask.path = STEER_REST;
 	if (trouble)
 		snprintf(ask.trouble, sizeof(ask.trouble), "%s", trouble);
 	client_keep(&link, &ask, &answer, NULL);
@@ -308,6 +310,6 @@ bool keeper_run(struct keeper *keeper, pid_t guard, int heart)
 	was_set = loop.changed;
 	done = put_back(&loop);
 	say_end(&loop, end, was_set, done);
-	keeper_tell_end(keeper, NULL);
+	keeper_tell_end(keeper, NULL, false);
 	return done;
 }

@@ -218,19 +218,22 @@ static bool told_to_end(const struct guard *guard)
 
 /* QEMU did not answer for so long: until it does or is gone, or a later keeper or the end of this
  * backup takes over. */
-static bool rescue_later(const struct guard *guard)
+static bool rescue_later(const struct guard *guard, const char *trouble)
 {
-	const struct keeper *keeper = guard->keeper;
+	struct keeper *keeper = guard->keeper;
 	bool done = false;
 
-	while (!done && !told_to_end(guard))
+	while (!done && !told_to_end(guard)) {
 		done = keeper_note_apply(keeper->root, keeper->vmid, STALE_MS);
-	done = done || keeper_note_apply(keeper->root, keeper->vmid, STALE_MS);
-	if (done)
-		journal_say(keeper->root, LOG_NOTICE,
-			"guest %" PRIu32 ": its block jobs run at their own speed again",
-			keeper->vmid);
-	return done;
+		if (!done) /* also to a gate that has started anew */
+			keeper_tell_end(keeper, trouble, true);
+	}
+	if (!done && !keeper_note_apply(keeper->root, keeper->vmid, STALE_MS))
+		return false;
+	journal_say(keeper->root, LOG_NOTICE,
+		"guest %" PRIu32 ": its block jobs run at their own speed again", keeper->vmid);
+	keeper_tell_end(keeper, NULL, false);
+	return true;
 }
 
 /* The keeper did not put everything back. */
@@ -250,8 +253,8 @@ static int after_death(const struct guard *guard)
 		     : "could not be put back yet, it is tried again until they are");
 	journal_say(keeper->root, done ? LOG_WARNING : LOG_ERR, "guest %" PRIu32 ": %s",
 		keeper->vmid, said);
-	keeper_tell_end(keeper, said);
-	return done || rescue_later(guard) ? 0 : 1;
+	keeper_tell_end(keeper, said, !done);
+	return done || rescue_later(guard, said) ? 0 : 1;
 }
 
 int keeper_main(int argc, char **argv)

@@ -86,7 +86,8 @@ struct keeper {
 	int64_t rate;
 	int64_t since_ms;   /* boot time since which it is set; 0: not */
 	int64_t applied_ms; /* boot time at which it told that the answer is in force; 0: not yet */
-	char told[200];     /* its trouble, as last told */
+	bool stuck;     /* its keeper has ended and could not put back: a guard goes on trying */
+	char told[200]; /* its trouble, as last told */
 };
 
 /* One backup server's part. */

@@ -92,7 +92,8 @@ void keepers_sweep(struct levers *levers)
 	for (i = 0; i < LEVERS_KEEPERS; i++) {
 		struct keeper *keeper = &levers->keepers[i];
 
-		if (keeper->said_ms && levers->now.boot_ms - keeper->said_ms > KEEPER_FREE_MS)
+		if (keeper->said_ms && !keeper->stuck &&
+			levers->now.boot_ms - keeper->said_ms > KEEPER_FREE_MS)
 			forget(levers, keeper,
 				"its keeper is silent: it has freed its guest by itself");
 	}
@@ -122,6 +123,7 @@ static void take(struct levers *levers, struct keeper *keeper, const struct keep
 
 	keeper->said = *ask;
 	keeper->said_ms = levers->now.boot_ms;
+	keeper->stuck = ask->ending && is_set(ask->path);
 	for (i = 0; ask->worker.pid && i < tickets->n; i++)
 		if (tickets->list[i].worker.pid == ask->worker.pid &&
 			tickets->list[i].worker.start_ticks == ask->worker.start_ticks &&
@@ -235,6 +237,11 @@ void levers_keep(struct levers *levers, const struct keep_ask *asked, struct kee
 	news = !keeper->said_ms || keeper->said.n_jobs != ask.n_jobs ||
 		keeper->said.ticket != ask.ticket;
 	take(levers, keeper, &ask);
+	if (keeper->stuck) {
+		snprintf(ret->reason, sizeof(ret->reason), "it is still to be put back");
+		levers_changed(levers);
+		return;
+	}
 	if (ask.ending) {
 		snprintf(ret->reason, sizeof(ret->reason), "the backup of this guest is done");
 		forget(levers, keeper, "the backup of this guest is done");

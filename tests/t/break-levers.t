@@ -18,10 +18,12 @@ kill -KILL "$(keeper_of 100)"
 ok 'a QEMU that hangs while its job is paused: the guard says so' wait_for 90 journal 'guest 100: the keeper was killed by signal 9; its block jobs could not be put back yet'
 ok 'and stays' test -n "$(keepers 100)"
 ok 'with its note' has_note 100
+ok 'the gate is told that it is still to be put back' wait_for 20 told '"path": "rest", .*"ending": true'
 kill -CONT "${QEMU_PIDS[0]}"
 ok 'QEMU answers again: the guest goes on within seconds' wait_for 20 jobs_are 100 status '"running"'
 ok 'at its own speed' jobs_are 100 speed 9000000
 ok 'that is said' journal 'guest 100: its block jobs run at their own speed again'
+ok 'to the gate as well' wait_for 20 told '"path": "free", .*"ending": true'
 ok 'and the guard goes' wait_for 20 no_keeper 100
 ok 'nothing is remembered' no_note 100
 copied 100
