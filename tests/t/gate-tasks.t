@@ -223,6 +223,19 @@ UPID=$(edit "$PVE" "task('vzdump', '101', node='pve2', start=time() - 60, lines=
 ok 'with it the job is stopped' wait_for 40 state_is "$PVE" "'endtime' in next(t for t in state['tasks'] if t['upid'] == r'$UPID')" true
 ok 'told and recorded' wait_for 10 logged "A backup on 'pve2' .storage 'backup'. is stopped"
 
+# --- ages, and a NAS that cannot be seen -----------------------------------------------------------------
+age_calls() { asked "$1" '/(namespace|groups|content)\b'; }
+gate_kill TERM
+nas_gone
+BEFORE=$(age_calls "$PBS").$(age_calls "$PVE")
+LISTS=$(asked "$PBS" '/tasks 200')
+gate_start
+wait_for 40 asked_least "$PBS" '/tasks 200' $((LISTS + 2))
+ok 'while the NAS cannot be seen nobody asks how old backups are: that reads its mount' test "$(age_calls "$PBS").$(age_calls "$PVE")" = "$BEFORE"
+nas5
+ok 'once it is seen the backup server is asked' wait_for 40 eval '[ "$(age_calls "$PBS")" -gt "${BEFORE%.*}" ]'
+ok 'and the cluster' wait_for 40 eval '[ "$(age_calls "$PVE")" -gt "${BEFORE#*.}" ]'
+
 # --- what cannot be seen ------------------------------------------------------------------------------------
 edit "$PVE" "state['tokens']['gate@pve!rg']['privs']['/'] = []"
 servers_conf 'stop_jobs = true;'
