@@ -14,7 +14,7 @@ rules() {
 	TEXT
 }
 
-T_a= # job()
+K_a= # keep()
 REBUILD='name = "rebuild"; when = { role = "data"; operation = ["recovery"]; };'
 
 # job NAME [MEMBERS]: a vzdump with a process of its own asks; its ticket in T_NAME, its worker in W_NAME.
@@ -70,6 +70,7 @@ lever_is() { # FILTER VALUE: of GET /v1/levers
 }
 
 last() { query "SELECT put_back FROM lever_actions WHERE lever = '$1' AND target = '$2' ORDER BY id DESC LIMIT 1"; }
+last_is() { [ "$(last "$2" "$3")" = "$1" ]; }
 
 # --- observing --------------------------------------------------------------------------------------
 fresh
@@ -113,7 +114,7 @@ ok 'killed twice: the record still says that it is moved' test "$(last block-job
 ok 'and it is limited on' wait_for 10 keeps b 102 limit
 nas_idle
 ok 'until the rebuild ends' wait_for 60 keeps b 102 free
-ok 'in the record too' wait_for 10 eval '[ "$(last block-jobs pve1/102)" = 1 ]'
+ok 'in the record too' wait_for 10 last_is 1 block-jobs pve1/102
 end b
 
 done_testing

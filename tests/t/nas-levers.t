@@ -326,6 +326,9 @@ test_at_once() {
 		"$(cat "$ROOT"/run/nas-levers/md[23].was/speed "$ROOT"/run/nas-levers/md[23].was/stripe | tr '\n' ' ' | sed 's/ $//')"
 	echo "999999 1" >"$ROOT/run/nas-levers/lock"
 	like "a lock that a dead order left" '^ok ' "$(order "free md2")"
+	echo "999999 1" >"$ROOT/run/nas-levers/lock"
+	echo "999998 1" >"$ROOT/run/nas-levers/lock.breaker"
+	like "and one that died while it removed another's" '^ok ' "$(order "free md2")"
 	order "free md3" >/dev/null
 	is "both are as they were" "1000 (system) 1000 (system) 256 256" \
 		"$(sysfs sync_speed_min) $(sysfs sync_speed_min md3) $(sysfs stripe_cache_size) $(sysfs stripe_cache_size md3)"
