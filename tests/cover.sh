@@ -10,7 +10,7 @@ tests="policy match decide decide_ends ticket ticket_job chain sight pace steer 
 
 # Only what the core needs: no third-party library has a part in it.
 shared=
-for source in src/core/*.c src/md/facts.c src/md/rate.c src/md/baseline.c src/base/units.c src/base/when.c src/base/err.c; do
+for source in src/core/*.c src/md/facts.c src/md/rate.c src/md/baseline.c src/md/comeback.c src/base/units.c src/base/when.c src/base/err.c; do
 	shared="$shared $build/${source%.c}.o"
 done
 own=

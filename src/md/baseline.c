@@ -5,6 +5,8 @@
 
 #define KIB 1024
 #define PPM 1000000
+#define LEAST_PPM 900000 /* of the median: below it is more than noise */
+#define SLOPE_PPM 75000  /* for each bucket: the steepest that disks get slower */
 
 static int bucket_of(int64_t position_ppm)
 {
@@ -53,21 +55,58 @@ static void gather(const struct baseline *baseline, int at, uint32_t *sorted, ui
 	}
 }
 
-struct opt baseline_at(
-	const struct baseline *baseline, enum md_operation operation, int64_t position_ppm)
+/* By the samples nearest to `at`; how many buckets away the farthest of them is. */
+static struct opt median_near(const struct baseline *baseline, int at, int *ret_far)
 {
 	uint32_t sorted[(2 * BASELINE_REACH + 1) * BASELINE_SAMPLES], n = 0;
-	int here = bucket_of(position_ppm), far;
+	int far;
 
-	if (baseline->operation != operation || operation == MD_OP_NONE)
-		return OPT_NONE;
 	for (far = 0; far <= BASELINE_REACH && n < BASELINE_ENOUGH; far++) {
-		gather(baseline, here - far, sorted, &n);
+		gather(baseline, at - far, sorted, &n);
 		if (far)
-			gather(baseline, here + far, sorted, &n);
+			gather(baseline, at + far, sorted, &n);
+		*ret_far = far;
 	}
 	if (n < BASELINE_ENOUGH)
 		return OPT_NONE;
 	/* Of an even count the lower of the two in the middle. */
 	return OPT((int64_t)sorted[(n - 1) / 2] * KIB);
+}
+
+struct opt baseline_at(
+	const struct baseline *baseline, enum md_operation operation, int64_t position_ppm)
+{
+	int far = 0;
+
+	if (baseline->operation != operation || operation == MD_OP_NONE)
+		return OPT_NONE;
+	return median_near(baseline, bucket_of(position_ppm), &far);
+}
+
+struct opt baseline_least(
+	const struct baseline *baseline, enum md_operation operation, int64_t position_ppm)
+{
+	struct opt median = OPT_NONE;
+	int far = 0;
+
+	if (baseline->operation == operation && operation != MD_OP_NONE)
+		median = median_near(baseline, bucket_of(position_ppm), &far);
+	if (!median.known)
+		return OPT_NONE;
+	return OPT(median.v / PPM * (LEAST_PPM - far * SLOPE_PPM));
+}
+
+void baseline_forget(
+	struct baseline *baseline, enum md_operation operation, int64_t position_ppm, uint32_t n)
+{
+	struct baseline_bucket *bucket = &baseline->buckets[bucket_of(position_ppm)], was = *bucket;
+	uint32_t kept = was.n < BASELINE_SAMPLES ? was.n : BASELINE_SAMPLES, first = was.n - kept;
+	uint32_t i;
+
+	if (baseline->operation != operation)
+		return;
+	kept = n < kept ? kept - n : 0;
+	for (i = 0; i < kept; i++)
+		bucket->kib_s[i] = was.kib_s[(first + i) % BASELINE_SAMPLES];
+	bucket->n = kept;
 }

@@ -17,13 +17,15 @@
 #define BASELINE_ENOUGH 3  /* samples, before anything is said */
 #define BASELINE_REACH 5   /* buckets to either side that may help out */
 
+struct baseline_bucket {
+	uint32_t n;                       /* samples taken */
+	uint32_t kib_s[BASELINE_SAMPLES]; /* a ring */
+};
+
 /* Plain data, all zero is empty: the store keeps it as it is. */
 struct baseline {
 	enum md_operation operation; /* a reshape's pace says nothing of a recovery's */
-	struct {
-		uint32_t n;                       /* samples taken */
-		uint32_t kib_s[BASELINE_SAMPLES]; /* a ring */
-	} buckets[BASELINE_BUCKETS];
+	struct baseline_bucket buckets[BASELINE_BUCKETS];
 };
 
 /* An undisturbed sample. Another operation than before starts anew. */
@@ -33,5 +35,14 @@ void baseline_add(
 /* Bytes/s at this position, by the samples nearest to it. */
 struct opt baseline_at(
 	const struct baseline *baseline, enum md_operation operation, int64_t position_ppm);
+
+/* What at least is to be expected here undisturbed: less than that is more than noise, and more
+ * than disks slow down between here and where the samples were taken. */
+struct opt baseline_least(
+	const struct baseline *baseline, enum md_operation operation, int64_t position_ppm);
+
+/* The newest samples taken about here, `n` at most, were not undisturbed after all. */
+void baseline_forget(
+	struct baseline *baseline, enum md_operation operation, int64_t position_ppm, uint32_t n);
 
 #endif

@@ -160,8 +160,10 @@ static void settle(struct track_array *array, const struct seen *seen, int64_t s
 	bool was_running = array->sync_state == MD_SYNC_RUNNING;
 
 	if (seen->sync_state != MD_SYNC_RUNNING ||
-		(was_running && array->operation != seen->operation))
+		(was_running && array->operation != seen->operation)) {
 		progress_end(&array->progress);
+		array->comeback = (struct comeback){0};
+	}
 	if (array->operation != seen->operation)
 		array->operation_since_ms = OPT(since_ms);
 	array->operation = seen->operation;
@@ -195,19 +197,6 @@ static void debounce(struct track_array *array, const struct seen *seen, int64_t
 	array->next_since_ms = now_ms;
 }
 
-/* Only what ran undisturbed from before the window began says what the disks can do. */
-static void learn(struct track_array *array)
-{
-	const struct progress *progress = &array->progress;
-	struct opt quiet = array->load.quiet_since_ms, at = progress_share(progress);
-
-	if (!progress->fresh || !quiet.known || !at.known || array->next_operation != MD_OP_NONE)
-		return;
-	if (progress->window_at_ms < quiet.v + TRACK_DRAIN_MS)
-		return;
-	baseline_add(&array->baseline, array->operation, at.v, progress->rate.v);
-}
-
 static void read_counters(struct track_array *array, const struct mdstat_array *text,
 	const struct look *look, const struct seen *seen, int64_t now_ms)
 {
@@ -225,7 +214,9 @@ static void read_counters(struct track_array *array, const struct mdstat_array *
 	if (array->sync_state == MD_SYNC_RUNNING && array->operation != seen->operation)
 		return;
 	progress_read(&array->progress, text->done_kib.v, text->total_kib.v, now_ms);
-	learn(array);
+	if (array->next_operation == MD_OP_NONE)
+		comeback_read(&array->comeback, &array->baseline, array->operation,
+			&array->progress, &array->load);
 }
 
 static void fill_rates(const struct track_array *array, struct array_facts *facts)
@@ -436,6 +427,7 @@ bool track_forget(struct track *track, const char *name)
 	if (array->present) {
 		array->working_best = 0;
 		array->baseline = (struct baseline){0};
+		array->comeback = (struct comeback){0};
 		return true;
 	}
 	at = (size_t)(array - track->arrays);

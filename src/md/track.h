@@ -16,6 +16,7 @@
 #define RG_MD_TRACK_H
 
 #include "md/baseline.h"
+#include "md/comeback.h"
 #include "md/facts.h"
 #include "md/mdstat.h"
 #include "md/rate.h"
@@ -23,9 +24,6 @@
 
 #define TRACK_MAX_RULES 32
 #define TRACK_STALE_MS (5 * MS_MINUTE) /* default for track.stale_ms */
-/* Quiet for so long before a window counts for the baseline: page caches drain through md, disks'
- * own do not. */
-#define TRACK_DRAIN_MS (5 * MS_SECOND)
 
 /* One array as we know it. For track.c only, but for reading in tests. */
 struct track_array {
@@ -43,6 +41,7 @@ struct track_array {
 	struct opt calm_since_ms;
 	struct progress progress;
 	struct client_load load;
+	struct comeback comeback;
 	struct baseline baseline;
 	struct array_facts facts; /* as last filled */
 };

@@ -68,9 +68,8 @@ static struct expected expected_of(int kind, int lever)
 		e.of_steady = 3;
 	if (kind == NEVER)
 		e.share_most = 1;
-	/* One rest for every minute's account cannot wait for such a cache as the best fixed does.
-	 */
-	if (kind == S_CACHE && minute)
+	/* The account of a minute cannot wait for a cache as long as the best fixed slices do. */
+	if ((kind == S_CACHE || kind == S_BUFFERED) && minute)
 		e.of_best = 0.75;
 	/* A kernel that stops for any write, and rests of 15 s with breaths: no fixed setting
 	 * without longer rests keeps the share at all. By a backup server even a rest is a trickle.

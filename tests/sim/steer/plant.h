@@ -3,7 +3,7 @@
  * Small models of an array that is rebuilt while clients write to it, for the controller's tests:
  * how far md yields by what is written (tables as measured on real md), how fast the pace falls and
  * comes back, caches that go on writing, levers that act late or not at all, other clients, noise.
- * The readings go the daemon's way: counters through md/rate.h and md/baseline.h into array facts.
+ * The readings go the daemon's way: counters through md/rate.h and md/comeback.h into array facts.
  * Deterministic; time is counted in ticks of 100 ms.
  */
 #ifndef RG_TESTS_SIM_STEER_PLANT_H
@@ -14,9 +14,7 @@
 #include <string.h>
 
 #include "core/steer.h"
-#include "md/baseline.h"
-#include "md/rate.h"
-#include "md/track.h"
+#include "md/comeback.h"
 
 #define TICK_MS 100
 #define TICK_S 0.1
@@ -78,6 +76,7 @@ struct plant {
 	/* the readings */
 	struct progress progress;
 	struct client_load load;
+	struct comeback comeback;
 	struct baseline baseline;
 	struct array_facts facts;
 	int64_t read_ms;
@@ -233,9 +232,7 @@ static inline void plant_read(struct plant *p)
 	progress_read(&p->progress, (int64_t)(p->done_mb * MB / 1024),
 		(int64_t)(p->total_mb * MB / 1024), p->now_ms);
 	at = progress_share(&p->progress);
-	if (p->progress.fresh && p->load.quiet_since_ms.known &&
-		p->progress.window_at_ms >= p->load.quiet_since_ms.v + TRACK_DRAIN_MS)
-		baseline_add(&p->baseline, MD_OP_RECOVERY, at.v, p->progress.rate.v);
+	comeback_read(&p->comeback, &p->baseline, MD_OP_RECOVERY, &p->progress, &p->load);
 	memcpy(facts->name, "md2", 4);
 	facts->operation = MD_OP_RECOVERY;
 	facts->sync_state = MD_SYNC_RUNNING;
