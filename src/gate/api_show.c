@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "gate/answer.h"
 #include "gate/api.h"
+#include "gate/floor_lever.h"
 #include "gate/gate.h"
 #include "gate/levers.h"
 #include "gate/notify.h"
@@ -239,6 +240,7 @@ static void looked(struct gate *gate, struct call *call, void *data)
 
 void api_nas_look(struct gate *gate, struct call *call, const struct api_args *args)
 {
+	struct floor_lever *lever = gate->floors ? floor_lever_find(gate->floors, args->arg) : NULL;
 	struct watch *watch = gate_watch(gate, args->arg);
 	char *name = NULL;
 	struct err err = {0};
@@ -248,6 +250,8 @@ void api_nas_look(struct gate *gate, struct call *call, const struct api_args *a
 	else if (!(name = strdup(args->arg)))
 		err_nomem(&err);
 	else if (watch_look(watch, &err)) {
+		if (lever)
+			floor_lever_again(lever);
 		pending_add(gate->pending, name, call, looked, name);
 		return;
 	}

@@ -127,6 +127,14 @@ void floor_lever_pause_check(
 	floor_step(lever);
 }
 
+void floor_lever_again(struct floor_lever *lever)
+{
+	if (!lever->failures)
+		return;
+	lever->not_before_ms = 0;
+	floor_step(lever);
+}
+
 void floor_lever_free_all(struct floor_lever *lever, const char *why)
 {
 	size_t i;
@@ -188,16 +196,23 @@ void floor_levers_each(const struct floor_levers *levers,
 {
 	const struct floor_lever *lever;
 	struct floor_state state;
-	size_t i, k;
+	size_t i, k, n;
 
-	for (i = 0; i < levers->n; i++)
+	for (i = 0; i < levers->n; i++) {
+		lever = levers->levers[i];
+		n = 0;
 		for (k = 0; k < FLOOR_ARRAYS; k++) {
-			lever = levers->levers[i];
 			if (!lever->arrays[k].name[0])
 				continue;
+			n++;
 			floor_lever_state(lever, lever->arrays[k].name, &state);
 			each(data, lever->settings.name, lever->arrays[k].name, &state);
 		}
+		if (n || lever->retired)
+			continue;
+		floor_lever_state(lever, "", &state);
+		each(data, lever->settings.name, "", &state);
+	}
 }
 
 struct floor_lever *floor_lever_find(struct floor_levers *levers, const char *nas)
@@ -339,8 +354,12 @@ void floor_levers_settings(struct floor_levers *levers)
 		struct floor_lever *lever = levers->levers[i];
 		const struct nas_settings *nas = settings_nas(settings, lever->settings.name);
 
-		if (lever->retired || (nas && same(lever, nas)))
+		if (lever->retired)
 			continue;
+		if (nas && same(lever, nas)) {
+			floor_lever_again(lever);
+			continue;
+		}
 		lever->retired = true;
 		floor_lever_free_all(lever, "the NAS's levers are set up otherwise");
 		timer_at(&lever->due, clock_boot_ms());

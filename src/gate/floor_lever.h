@@ -29,7 +29,7 @@ struct gate;
  * caller keeps *ret in gate->floors, where the gate's SIGCHLD finds it. */
 bool floor_levers_open(struct gate *gate, struct floor_levers **ret, struct err *err);
 /* Takes over gate->settings. A NAS that is no longer set up, or is so otherwise, is put back in the
- * background; pointers to its lever are no longer valid. */
+ * background; pointers to its lever are no longer valid. The others that failed are tried anew. */
 void floor_levers_settings(struct floor_levers *levers);
 /* Puts everything back, blocking until that is done or `deadline_ms` (boot time), and frees. NULL
  * is allowed. */
@@ -51,6 +51,10 @@ void floor_lever_free(struct floor_lever *lever, const char *array, const char *
  * which is a trouble of the state. Ignored where the settings do not allow it (`pause_check`). */
 void floor_lever_pause_check(
 	struct floor_lever *lever, const char *array, bool pause, const char *why);
+
+/* A person has asked, or mended something: a NAS that was not reached, or refused the key, is tried
+ * now. */
+void floor_lever_again(struct floor_lever *lever);
 
 /* All of this NAS as it was before us, and every `want` and `pause` forgotten. */
 void floor_lever_free_all(struct floor_lever *lever, const char *why);
@@ -74,7 +78,8 @@ struct floor_state {
 /* `array` may be one that was never mentioned. */
 void floor_lever_state(const struct floor_lever *lever, const char *array, struct floor_state *ret);
 
-/* Calls `each` for every array that is moved, or was ordered about. */
+/* Calls `each` for every array that is moved, or was ordered about; for a NAS without such a one
+ * once, with `array` "". */
 void floor_levers_each(const struct floor_levers *levers,
 	void (*each)(
 		void *data, const char *nas, const char *array, const struct floor_state *state),

@@ -116,6 +116,9 @@ static enum floor_order next_order(struct floor_lever *lever, int64_t now)
 			order = move_next(lever, &lever->arrays[i], now);
 			lever->at = i;
 		}
+	/* Nobody wants anything of a lever that is not usable: whether it is again is asked. */
+	if (!order && lever->failures && !lever->retired && !lever->closing)
+		order = ORDER_MOVED;
 	return order;
 }
 

@@ -172,7 +172,8 @@ static json_t *server_json(const struct levers *levers, const struct server_part
 	json_put_text(object, "hidden_by", state.hidden_by);
 	json_put_bool(object, "settled", state.settled);
 	json_put_opt(object, "moved", state.moved);
-	json_put(object, "touches", touches_json(levers, part->pbs));
+	json_put(object, "touches",
+		state.path > STEER_FREE ? touches_json(levers, part->pbs) : json_array());
 	return object;
 }
 
@@ -204,7 +205,7 @@ static void add_floor(
 	json_t *object;
 	char target[NAS_NAME_MAX + MD_NAME_MAX];
 
-	snprintf(target, sizeof(target), "%s/%s", nas, array);
+	snprintf(target, sizeof(target), "%s%s%s", nas, *array ? "/" : "", array);
 	if (state->floor) {
 		object = floor_json(
 			floors->levers, "sync-speed", target, state->moved && !paused, state);

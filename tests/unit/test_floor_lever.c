@@ -511,6 +511,82 @@ static void after_a_refused_key_there_is_patience(void **data)
 	assert_true(lever->not_before_ms > clock_boot_ms() + 59 * MS_MINUTE);
 }
 
+struct shown {
+	size_t n;
+	char text[300];
+};
+
+static void on_shown(
+	void *data, const char *nas, const char *array, const struct floor_state *state)
+{
+	struct shown *shown = data;
+
+	shown->n++;
+	snprintf(shown->text, sizeof(shown->text), "%s/%s %s%s", nas, array,
+		state->usable ? "usable" : "", state->trouble);
+}
+
+static void a_nas_without_an_order_is_shown_with_its_trouble(void **data)
+{
+	struct shown shown = {0};
+
+	(void)data;
+	file_write("answer", "w", "failed auth nas.example refuses the key\n");
+	open_levers();
+	run();
+	floor_levers_each(levers, on_shown, &shown);
+	assert_int_equal(shown.n, 1);
+	assert_string_equal(shown.text, "nas1/ nas.example refuses the key");
+	file_remove("answer");
+	floor_lever_again(lever); /* patience is over for who asks */
+	run();
+	floor_lever_want(lever, "md2", OPT(16000), true, "a backup writes");
+	run();
+	shown = (struct shown){0};
+	floor_levers_each(levers, on_shown, &shown);
+	assert_int_equal(shown.n, 1);
+	assert_string_equal(shown.text, "nas1/md2 usable");
+}
+
+static void a_reload_tries_a_refused_key_anew(void **data)
+{
+	(void)data;
+	file_write("answer", "w", "failed auth nas.example refuses the key\n");
+	open_levers();
+	run();
+	assert_false(state_of("").usable);
+	file_remove("answer");
+	file_remove("orders");
+	floor_levers_settings(levers);
+	run();
+	orders_are("moved\n");
+	assert_true(state_of("").usable);
+	floor_levers_settings(levers);
+	run();
+	orders_are("");
+}
+
+/* Nobody wants a lever that is not usable: it must not stay so for that. */
+static void a_nas_that_failed_is_asked_until_it_answers(void **data)
+{
+	(void)data;
+	open_levers();
+	run();
+	file_remove("orders");
+	file_write("answer", "w", "failed unreachable nas.example cannot be reached\n");
+	floor_lever_want(lever, "md2", OPT(16000), true, "a backup writes");
+	run();
+	orders_are("look md2\n");
+	floor_lever_free(lever, "md2", "no lever");
+	assert_false(state_of("").usable);
+	file_remove("answer");
+	lever->not_before_ms = 0;
+	floor_step(lever);
+	run();
+	orders_are("moved\n");
+	assert_true(state_of("").usable);
+}
+
 static void a_child_that_dies_is_a_failure_of_one_order(void **data)
 {
 	(void)data;
@@ -662,6 +738,9 @@ int main(int argc, char **argv)
 		TEST(a_floor_that_was_refused_is_asked_about),
 		TEST(a_nas_that_is_not_reached_is_not_hammered),
 		TEST(after_a_refused_key_there_is_patience),
+		TEST(a_nas_without_an_order_is_shown_with_its_trouble),
+		TEST(a_reload_tries_a_refused_key_anew),
+		TEST(a_nas_that_failed_is_asked_until_it_answers),
 		TEST(a_child_that_dies_is_a_failure_of_one_order),
 		TEST(a_program_that_cannot_be_started_is_told),
 		TEST(what_another_key_says_is_not_understood),
