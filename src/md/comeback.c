@@ -25,11 +25,10 @@ struct window {
 /* The quiet is over: how long must the next one last? */
 static void quiet_ends(struct comeback *comeback)
 {
-	int64_t span;
+	int64_t span = 2 * comeback->low_ms;
 
 	if (!comeback->since_ms.known)
 		return;
-	span = 2 * (comeback->back ? comeback->low_ms : comeback->seen_ms - comeback->since_ms.v);
 	if (span > SPAN_MAX_MS)
 		span = SPAN_MAX_MS;
 	if (span > comeback->span_ms)
@@ -135,7 +134,6 @@ static void quiet_window(struct comeback *comeback, struct baseline *baseline,
 	}
 	comeback->rate = OPT(window->rate);
 	comeback->rate_ms = window->to_ms - window->from_ms;
-	comeback->seen_ms = window->to_ms;
 	if (window->drained && counts(comeback, window)) {
 		baseline_add(baseline, operation, window->at_ppm, window->rate);
 		comeback->taken++;

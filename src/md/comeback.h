@@ -24,7 +24,6 @@
 /* Plain data, all zero is nothing seen. */
 struct comeback {
 	struct opt since_ms; /* clients are quiet since then, a trickle now and then apart */
-	int64_t seen_ms;     /* end of the last window of that time */
 	int64_t low_ms;      /* so long after its begin the pace was last seen to be too low */
 	bool hurt;           /* it was far too low when it began */
 	bool back;

@@ -207,6 +207,8 @@ static void a_trickle_now_and_then_begins_nothing_anew(void **state)
 	for (i = 0; i < 40; i++) {
 		quiet(14000);
 		go(2000, 600000, 980000);
+		if (i >= 8 && now().known)
+			assert_pace(950000, 1000000);
 	}
 	quiet(30000);
 	assert_pace(960000, 1000000);
@@ -253,6 +255,17 @@ static void what_took_long_once_is_no_rule(void **state)
 	}
 	busy(10000);
 	assert_in_range(w.comeback.span_ms, 0, 12000);
+}
+
+static void no_quiet_has_to_last_longer_than_a_quarter_of_an_hour(void **state)
+{
+	(void)state;
+	w.back_ms = 1600000;
+	quiet(60000);
+	go(60000, 50 * MB, 300000);
+	quiet(600000); /* and it still grows */
+	busy(10000);
+	assert_int_equal(w.comeback.span_ms, 15 * MS_MINUTE);
 }
 
 static void where_nobody_tells_what_clients_do_nothing_is_learned(void **state)
@@ -315,6 +328,7 @@ int main(void)
 		TEST(a_trickle_now_and_then_begins_nothing_anew),
 		TEST(a_pace_that_is_lower_for_good_is_learned_in_a_long_quiet),
 		TEST(what_took_long_once_is_no_rule),
+		TEST(no_quiet_has_to_last_longer_than_a_quarter_of_an_hour),
 		TEST(where_nobody_tells_what_clients_do_nothing_is_learned),
 		TEST(a_baseline_tells_what_is_least_to_be_expected),
 		TEST(a_baseline_forgets_the_newest_samples),
