@@ -368,7 +368,7 @@ bool pbs_lever_delete_now(struct pbs_lever *lever, struct remote *remote, int64_
 	struct api_call api = {0};
 	struct buf body = {0};
 	struct err err = {0};
-	bool ok;
+	bool ok, foreign;
 
 	lever->blind_rates = true; /* the plain list */
 	ok = build_read(lever, &api, &err) &&
@@ -383,9 +383,13 @@ bool pbs_lever_delete_now(struct pbs_lever *lever, struct remote *remote, int64_
 				words[PBS_OP_DELETE], NULL, &err);
 		ok = ok || err.kind == ERR_NOTFOUND;
 	}
-	if (ok)
-		record(lever, "none", true);
-	else
+	foreign = ok && lever->sight.found && !lever->sight.ours;
+	if (foreign)
+		snprintf(lever->why, sizeof(lever->why), "%s",
+			"somebody has made our rule theirs (its comment is another): left there");
+	if (ok && (lever->recorded || !foreign))
+		record(lever, foreign ? "not ours" : "none", true);
+	else if (!ok)
 		log_warning(
 			"Our traffic-control rule on '%s' may still be there: %s. It is without "
 			"effect once its time is over, and is removed at the next start",
