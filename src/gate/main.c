@@ -64,13 +64,18 @@ static bool load_or_say(const char *file, struct loaded *ret)
 
 static int check(const struct options *options)
 {
+	const struct settings *settings;
 	struct loaded loaded;
+	size_t servers;
 
 	if (!load_or_say(options->config, &loaded))
 		return EXIT_USAGE;
-	printf("%s: good: policy '%s' with %zu rules, %zu NAS, %zu storages\n", options->config,
-		loaded.policy->name, loaded.policy->n_rules, loaded.settings->n_nas,
-		loaded.settings->n_storages);
+	settings = loaded.settings;
+	servers = settings->n_pve + settings->n_pbs;
+	printf("%s: good: policy '%s' with %zu rule%s, %zu NAS, %zu storage%s, %zu server%s\n",
+		options->config, loaded.policy->name, loaded.policy->n_rules,
+		loaded.policy->n_rules == 1 ? "" : "s", settings->n_nas, settings->n_storages,
+		settings->n_storages == 1 ? "" : "s", servers, servers == 1 ? "" : "s");
 	loaded_release(&loaded);
 	return EXIT_GOOD;
 }

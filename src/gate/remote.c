@@ -62,7 +62,7 @@ static void set_bad(struct remote *remote, const struct err *err, int64_t pause_
 {
 	remote->failures++;
 	remote->resume_ms = clock_boot_ms() + pause_ms;
-	snprintf(remote->text, sizeof(remote->text), "%.230s", err->text);
+	snprintf(remote->text, sizeof(remote->text), "%.470s", err->text);
 	if (remote->shape == SHAPE_BAD)
 		return;
 	remote->shape = SHAPE_BAD;

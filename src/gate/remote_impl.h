@@ -40,7 +40,7 @@ struct remote {
 	unsigned timeouts; /* in a row: one may be the call's own fault, two are the server's */
 	int64_t resume_ms; /* boot time; no call that is not urgent before */
 	enum shape shape;
-	char text[240]; /* while SHAPE_BAD */
+	char text[480]; /* while SHAPE_BAD */
 	int64_t since_utc_ms;
 };
 

@@ -263,8 +263,8 @@ void easy_failure(const struct easy *easy, CURLcode code, struct err *err)
 
 	if (easy->trust.refused) {
 		err_set(err, ERR_DENIED,
-			"'%s': the certificate's fingerprint is %s, which is none of those "
-			"configured",
+			"'%s': the certificate is none of the configured ones: its fingerprint is "
+			"%s",
 			easy->what, trust_text(easy->trust.seen, print));
 		return;
 	}

@@ -33,7 +33,7 @@ static bool key_file_path(const char *name, char *ret, size_t size, struct err *
 	else
 		len = snprintf(ret, size, "%s/%s", dir, name + scheme);
 	return (len >= 0 && (size_t)len < size) ||
-		err_set(err, ERR_LIMIT, "the name of the key file '%.60s' is too long", name);
+		err_set(err, ERR_LIMIT, "the name of the file '%.60s' is too long", name);
 }
 
 static bool is_credential(const char *path)
@@ -50,19 +50,20 @@ static bool key_file_judge(const char *path, const struct stat *st, struct err *
 	mode_t forbidden = is_credential(path) ? 0037 : 0077;
 
 	if (!S_ISREG(st->st_mode))
-		return err_set(err, ERR_DENIED, "the key file '%s' is not a regular file", path);
+		return err_set(err, ERR_DENIED, "the file '%s' is not a regular file", path);
 	if (st->st_uid != 0 && st->st_uid != geteuid())
 		return err_set(err, ERR_DENIED,
-			"the key file '%s' belongs to user %u, but must belong to root or to user "
+			"the file '%s' belongs to user %u, but must belong to root or to user "
 			"%u",
 			path, (unsigned)st->st_uid, (unsigned)geteuid());
 	if (st->st_mode & forbidden)
 		return err_set(err, ERR_DENIED,
-			"the key file '%s' has mode %04o, others may use it: chmod 0600 it", path,
+			"the file '%s' has mode %04o, others may use it: chmod 0600 it", path,
 			(unsigned)(st->st_mode & 07777));
 	if (st->st_size <= 0 || (size_t)st->st_size > KEY_FILE_MAX)
-		return err_set(err, ERR_LIMIT, "the key file '%s' has %lld bytes: that is no key",
-			path, (long long)st->st_size);
+		return err_set(err, ERR_LIMIT,
+			"the file '%s' has %lld bytes: that is no key and no token", path,
+			(long long)st->st_size);
 	return true;
 }
 
@@ -79,13 +80,18 @@ bool key_file_read(const char *name, struct buf *out, struct err *err)
 		return false;
 	fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
 	if (fd < 0 && errno == ELOOP)
-		return err_set(err, ERR_DENIED, "the key file '%s' is a symbolic link", path);
+		return err_set(err, ERR_DENIED, "the file '%s' is a symbolic link", path);
 	if (fd < 0 && errno == ENOENT)
-		return err_set(err, ERR_NOTFOUND, "the key file '%s' does not exist", path);
+		return err_set(err, ERR_NOTFOUND, "the file '%s' does not exist", path);
+	if (fd < 0 && errno == EACCES)
+		return err_set(err, ERR_DENIED,
+			"the file '%s' cannot be read by user %u, as which this runs: chown it, "
+			"mode 0600",
+			path, (unsigned)geteuid());
 	if (fd < 0)
-		return err_sys(err, errno, "cannot open the key file '%s'", path);
+		return err_sys(err, errno, "cannot open the file '%s'", path);
 	if (fstat(fd, &st) < 0) {
-		err_sys(err, errno, "cannot examine the key file '%s'", path);
+		err_sys(err, errno, "cannot examine the file '%s'", path);
 		goto out;
 	}
 	if (!key_file_judge(path, &st, err))
@@ -98,7 +104,7 @@ bool key_file_read(const char *name, struct buf *out, struct err *err)
 	}
 	n = read(fd, room, (size_t)st.st_size);
 	if (n < 0) {
-		err_sys(err, errno, "cannot read the key file '%s'", path);
+		err_sys(err, errno, "cannot read the file '%s'", path);
 		goto out;
 	}
 	buf_used(out, (size_t)n);

@@ -20,7 +20,7 @@ run --version
 ok '--version' grep -q '^rebuildgated [0-9]' "$OUT"
 run --check --config "$CONF"
 ok '--check of a good configuration' status_is 0
-ok 'says so' grep -q "good: policy 'test' with 2 rules, 1 NAS, 1 storages" "$OUT"
+ok 'says so' grep -q "good: policy 'test' with 2 rules, 1 NAS, 1 storage, 0 servers" "$OUT"
 run --nonsense
 ok 'a wrong option is refused' status_is 2
 run --config "$CONF" word

@@ -72,13 +72,13 @@ ok "the name does not matter then" got '200 *'
 
 forget "$DIR/pbs"
 call pbs -f "$OTHER" GET "$RULES"
-ok "another fingerprint is refused, and what was seen is said" got "denied: *the certificate's fingerprint is $PRINT, which is none of those configured"
+ok "another fingerprint is refused, and what was seen is said" got "denied: *the certificate is none of the configured ones: its fingerprint is $PRINT"
 ok "and nothing was sent" nothing_sent "$DIR/pbs"
 call pbs -f "$OTHER" -f "$PVE_PRINT" POST "$PBS/api2/json/config/traffic-control" name=abc
-ok "none of several is as none" got "denied: *none of those configured"
+ok "none of several is as none" got "denied: *none of the configured ones: *"
 ok "and nothing was sent then" nothing_sent "$DIR/pbs"
 call pbs -f "$OTHER" -c "$DIR/pbs/cert.pem" GET "$RULES"
-ok "an authority's word does not help against the fingerprint" got "denied: *none of those configured"
+ok "an authority's word does not help against the fingerprint" got "denied: *none of the configured ones: *"
 ok "nor was anything sent" nothing_sent "$DIR/pbs"
 
 call pbs -c "$DIR/pbs/cert.pem" GET "$RULES"
