@@ -22,7 +22,7 @@ struct opt calm_pace(const struct step *st)
 	const struct steer *s = st->s;
 	int64_t ratio, slack, pace;
 
-	/* Of a rebuild that is slow to come back a baseline has learned too little. */
+	/* Beside a rebuild that is slow to come back a baseline learns next to nothing. */
 	if (!s->ref.known || !s->ref_base.known || !st->baseline.known || s->comeback_ms > SLOW_MS)
 		return s->ref;
 	/* Disks slow down by position, and no faster than this. */
