@@ -11,10 +11,10 @@
  * not rest for good. */
 #define NO_GRIP_MAX_MS (30 * MS_MINUTE)
 
-/* How long a breath lasts. */
+/* How long a breath lasts: no slice, only so long that it acts. */
 static int64_t breath_span(const struct step *st)
 {
-	return 4 * st->delay > BREATH_LEAST_MS ? 4 * st->delay : BREATH_LEAST_MS;
+	return st->delay > BREATH_LEAST_MS ? st->delay : BREATH_LEAST_MS;
 }
 
 /* A breath is ordered so early that it acts in time, also by a clock that is a little late. */

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
  * What the files of the levers share: levers.c (life, order of a run), levers_jobs.c (which jobs
- * are slowed, by which path), levers_steer.c (one controller for each array), levers_keep.c
- * (keepers), levers_move.c (backup servers, the NAS's own levers), levers_record.c (the record),
+ * are slowed, by which path), levers_steer.c (one controller for each array),
+ * levers_pace.c (what jobs moved), levers_keep.c (keepers), levers_move.c (backup servers, the NAS's own levers), levers_record.c (the record),
  * levers_tell.c (the journal), levers_show.c (JSON).
  */
 #ifndef RG_GATE_LEVERS_IMPL_H
@@ -67,18 +67,23 @@ struct steered {
 	/* Over time. */
 	int64_t read_at_ms; /* of the reading that was stepped on last */
 	int64_t applied_ms; /* boot time since which the path is in force; 0: not yet */
+	int64_t ordered_ms; /* boot time at which the path became what it is */
 	int64_t known_ms;   /* boot time at which a job that is known may have written last */
 	int64_t unseen_ms;  /* boot time at which somebody unknown wrote last; 0: nobody */
 	int64_t floor_ms;   /* boot time at which the NAS's floor was wanted first; 0: it is not */
 	bool floor_short;   /* it alone did not keep the share */
 	struct opt share;   /* ppm, smoothed: whether the floor alone is enough */
 	int64_t share_ms;
+	int64_t kept_ms; /* boot time since which the share is kept without a break; 0: it is not */
+	int64_t kept_seen_ms;
+	int64_t reads_ms; /* boot time at which clients read last while no token tells what; 0 */
 	enum steer_path told_path;
 	enum steer_way told_way;
-	bool told_grip, told_restore;
+	bool told_grip, told_restore, told_reads;
 	int64_t told_ms;
 };
 
+#define KEEPER_DELAYS 8
 struct keeper {
 	int64_t said_ms; /* boot time of its last ask; 0: free */
 	struct keep_ask said;
@@ -86,7 +91,11 @@ struct keeper {
 	int64_t rate;
 	int64_t since_ms;   /* boot time since which it is set; 0: not */
 	int64_t applied_ms; /* boot time at which it told that the answer is in force; 0: not yet */
-	bool stuck;     /* its keeper has ended and could not put back: a guard goes on trying */
+	bool stuck; /* its keeper has ended and could not put back: a guard goes on trying */
+	int64_t ordered_ms; /* boot time at which the path that it was told last was chosen, */
+	int64_t told_ms;    /* and at which it was told */
+	size_t n_delays;    /* measured so far: from the one until it acted */
+	int32_t delays[KEEPER_DELAYS];
 	char told[200]; /* its trouble, as last told */
 };
 
@@ -150,6 +159,8 @@ struct levers {
 	size_t n_servers;
 	struct server_part servers[SETTINGS_MAX_PBS];
 	struct paced paces[LEVERS_PACES];
+	bool paces_new; /* other than what the record has */
+	int64_t paces_saved_ms;
 	struct said said[LEVERS_SAID];
 	struct recorded recorded[LEVERS_RECORDED];
 	int64_t orphans_ms; /* boot time at which keepers that a gate before us left are done */
@@ -185,22 +196,40 @@ struct job_path {
 	const struct steered *steered;
 };
 struct job_path levers_path(struct levers *levers, uint64_t arrays);
+/* Whether the job's path is steered for this array. */
+bool steered_has(
+	const struct levers *levers, const struct steered *s, const struct lever_job *job);
+
+/* levers_pace.c */
 /* What a storage's backups moved, all together, at which protected share; false where it was never
  * measured. */
 bool levers_paced(
 	struct levers *levers, const char *storage, int64_t *ret_pace, int64_t *ret_protect_ppm);
+/* After each step: remembers what the array's jobs move, where it tells something. */
+void paces_note(struct levers *levers, struct steered *steered);
+void paces_load(struct levers *levers);
+void paces_save(struct levers *levers);
 
 /* levers_keep.c */
+/* How late a change acts with this keeper: the longest of the last few times. */
+int64_t keeper_delay(const struct keeper *keeper);
 struct keeper *keeper_of(struct levers *levers, int64_t ticket, uint32_t guest);
 bool keeper_alive(const struct levers *levers, const struct keeper *keeper);
 /* Those that are silent for good are forgotten. */
 void keepers_sweep(struct levers *levers);
 void keeper_target(const struct keeper *keeper, char ret[160]);
+/* The longest pause in one piece; `max_pause_ms`: the rule's. */
+int64_t keeper_pause_ms(const struct keep_ask *said, struct opt max_pause_ms);
 
 /* levers_move.c */
 void servers_move(struct levers *levers);
 void servers_free(struct levers *levers, const char *why);
 void floors_move(struct levers *levers);
+/* Clients read, and no token tells whether that is a restore: the floor would be set and is not. */
+bool floor_gives_way(struct levers *levers, const struct steered *steered);
+#define READS_TEXT "clients read, and no token tells whether that is a restore"
+/* Adds that to what is said of the array. */
+void floor_say(struct levers *levers, struct steered *steered);
 struct floor_lever *levers_floor(struct levers *levers, const char *nas);
 /* The least that the NAS's own floor may be counted on for: it is set up, allowed and works. */
 bool floor_usable(struct levers *levers, const char *nas, const char *array);

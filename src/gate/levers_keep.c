@@ -11,6 +11,10 @@
 #define AGAIN_FREE_MS (2 * MS_SECOND)
 #define AGAIN_SET_MS MS_SECOND
 #define AGAIN_LEAST_MS 500
+/* Before it was measured a keeper that asks every second is taken to act after so long. */
+#define DELAY_MS (2 * MS_SECOND)
+#define DELAY_LEAST_MS 500
+#define ACTS_MS 200               /* from our answer until QEMU has it */
 #define RATE_LEAST INT64_C(65536) /* of a guest: less makes no sense */
 #define PAUSE_SHIPPED_MS (15 * MS_SECOND)
 #define PAUSE_FLEECING_MS (2 * MS_MINUTE)
@@ -18,6 +22,13 @@
 void keeper_target(const struct keeper *keeper, char ret[160])
 {
 	snprintf(ret, 160, "%s/%u", keeper->said.node, keeper->said.guest);
+}
+
+int64_t keeper_pause_ms(const struct keep_ask *said, struct opt max_pause_ms)
+{
+	if (!max_pause_ms.known)
+		return said->fleecing ? PAUSE_FLEECING_MS : PAUSE_SHIPPED_MS;
+	return keep_pause_within(max_pause_ms.v, said->fleecing);
 }
 
 bool keeper_alive(const struct levers *levers, const struct keeper *keeper)
@@ -60,6 +71,31 @@ static struct keeper *find(struct levers *levers, const struct keep_ask *ask)
 		empty->path = STEER_FREE;
 	}
 	return empty;
+}
+
+int64_t keeper_delay(const struct keeper *keeper)
+{
+	size_t i, n = keeper->n_delays < KEEPER_DELAYS ? keeper->n_delays : KEEPER_DELAYS;
+	int64_t longest = n ? DELAY_LEAST_MS : DELAY_MS;
+
+	for (i = 0; i < n; i++)
+		if (keeper->delays[i] > longest)
+			longest = keeper->delays[i];
+	return longest;
+}
+
+/* It tells that what it was told last is in force. It asks again a second after it was told: later,
+ * and it took that long to set it. */
+static void confirmed(struct keeper *keeper, int64_t now_ms)
+{
+	int64_t acted_ms = keeper->told_ms + ACTS_MS;
+
+	if (now_ms - keeper->told_ms > DELAY_MS)
+		acted_ms = now_ms;
+	if (keeper->ordered_ms && keeper->told_ms)
+		keeper->delays[keeper->n_delays++ % KEEPER_DELAYS] =
+			(int32_t)(acted_ms - keeper->ordered_ms);
+	keeper->applied_ms = now_ms;
 }
 
 static bool is_set(enum steer_path path)
@@ -162,12 +198,9 @@ static void fill_answer(struct levers *levers, const struct keeper *keeper,
 	ret->path = keeper->path;
 	ret->rate = keeper->path == STEER_LIMIT ? keeper->rate : 0;
 	ret->again_ms = steered && keeper->path != STEER_FREE ? AGAIN_SET_MS : AGAIN_FREE_MS;
-	ret->max_pause_ms = keeper->said.fleecing ? PAUSE_FLEECING_MS : PAUSE_SHIPPED_MS;
-	if (!steered)
-		return;
-	if (steered->max_pause_ms.known)
-		ret->max_pause_ms = steered->max_pause_ms.v;
-	if (!steered->out.again_ms.known)
+	ret->max_pause_ms =
+		keeper_pause_ms(&keeper->said, steered ? steered->max_pause_ms : OPT_NONE);
+	if (!steered || !steered->out.again_ms.known)
 		return;
 	left = steered->out.again_ms.v - levers->now.boot_ms + 20;
 	if (left < ret->again_ms)
@@ -187,13 +220,16 @@ static void set(struct levers *levers, struct keeper *keeper, enum steer_path pa
 	keeper->path = path;
 	keeper->rate = rate;
 	keeper->applied_ms = 0;
+	keeper->told_ms = levers->now.boot_ms;
 	if (is_set(path) && !was)
 		keeper->since_ms = levers->now.boot_ms;
 	if (path == STEER_FREE)
 		keeper->since_ms = 0;
 }
 
-static void answer(struct levers *levers, struct keeper *keeper, struct keep_answer *ret)
+/* `before_ms`: when it asked last before this. */
+static void answer(
+	struct levers *levers, struct keeper *keeper, int64_t before_ms, struct keep_answer *ret)
 {
 	const struct lever_job *job = job_of(levers, keeper);
 	struct job_path path = {.path = STEER_FREE, .units = 1};
@@ -212,8 +248,13 @@ static void answer(struct levers *levers, struct keeper *keeper, struct keep_ans
 	if (path.path == STEER_FREE && keeper->path == STEER_FREE && keeper->since_ms)
 		keeper->path = STEER_OPEN;
 	set(levers, keeper, path.path, rate, ret->reason);
+	/* What was chosen before it asked last does not say how late it is. */
+	if (keeper->told_ms == levers->now.boot_ms)
+		keeper->ordered_ms = path.steered && path.steered->ordered_ms >= before_ms
+			? path.steered->ordered_ms
+			: 0;
 	if (!keeper->applied_ms && in_force(keeper))
-		keeper->applied_ms = levers->now.boot_ms;
+		confirmed(keeper, levers->now.boot_ms);
 	fill_answer(levers, keeper, path.steered, ret);
 }
 
@@ -221,10 +262,11 @@ void levers_keep(struct levers *levers, const struct keep_ask *asked, struct kee
 {
 	struct keep_ask ask = *asked;
 	struct keeper *keeper;
+	int64_t before_ms;
 	bool news;
 
 	*ret = (struct keep_answer){.path = STEER_FREE, .again_ms = AGAIN_FREE_MS};
-	ret->max_pause_ms = ask.fleecing ? PAUSE_FLEECING_MS : PAUSE_SHIPPED_MS;
+	ret->max_pause_ms = keeper_pause_ms(&ask, OPT_NONE);
 	levers->now = levers->gate->now = clock_now();
 	if (!ask.node[0])
 		snprintf(ask.node, sizeof(ask.node), "%s", levers->gate->settings->node);
@@ -234,6 +276,7 @@ void levers_keep(struct levers *levers, const struct keep_ask *asked, struct kee
 			keeper ? "the gate stops" : "there are too many keepers");
 		return;
 	}
+	before_ms = keeper->said_ms;
 	news = !keeper->said_ms || keeper->said.n_jobs != ask.n_jobs ||
 		keeper->said.ticket != ask.ticket;
 	take(levers, keeper, &ask);
@@ -250,5 +293,5 @@ void levers_keep(struct levers *levers, const struct keep_ask *asked, struct kee
 	}
 	if (news)
 		levers_run(levers);
-	answer(levers, keeper, ret);
+	answer(levers, keeper, before_ms ? before_ms : levers->now.boot_ms, ret);
 }

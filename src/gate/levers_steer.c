@@ -78,7 +78,8 @@ struct steered *steered_make(struct levers *levers, const char *nas, const char 
 	return slot;
 }
 
-static bool on(const struct levers *levers, const struct lever_job *job, const struct steered *s)
+bool steered_has(
+	const struct levers *levers, const struct steered *s, const struct lever_job *job)
 {
 	return job->by > BY_FLOOR && (job->arrays >> (s - levers->arrays) & 1);
 }
@@ -130,7 +131,7 @@ static void add_keepers(
 		if (!copies(levers, keeper, job->ticket))
 			continue;
 		usual = keeper->said.fleecing ? PAUSE_FLEECING_MS : PAUSE_MS;
-		narrow(&p->range, KEEPER_DELAY_MS, 0,
+		narrow(&p->range, keeper_delay(keeper), 0,
 			s->max_pause_ms.known ? s->max_pause_ms.v : usual);
 		add_path(p, keeper->said.moved, keeper->applied_ms, keeper->applied_ms != 0);
 	}
@@ -153,7 +154,7 @@ static bool seen_server(struct levers *levers, const struct steered *s, size_t j
 	size_t i;
 
 	for (i = 0; i < job; i++)
-		if (levers->jobs[i].by == BY_PBS && on(levers, &levers->jobs[i], s) &&
+		if (levers->jobs[i].by == BY_PBS && steered_has(levers, s, &levers->jobs[i]) &&
 			strcmp(levers->jobs[i].pbs, levers->jobs[job].pbs) == 0)
 			return true;
 	return false;
@@ -168,7 +169,7 @@ static void look_at_paths(struct levers *levers, struct steered *s, struct paths
 	for (i = 0; i < levers->n_jobs; i++) {
 		const struct lever_job *job = &levers->jobs[i];
 
-		if (!on(levers, job, s))
+		if (!steered_has(levers, s, job))
 			continue;
 		if (job->by == BY_KEEPER)
 			add_keepers(levers, s, job, ret);
@@ -248,75 +249,12 @@ static void overrule(struct levers *levers, struct steered *s)
 	s->out.no_grip = false;
 }
 
-static struct paced *paced_of(struct levers *levers, const char *storage, bool make)
-{
-	struct paced *oldest = &levers->paces[0];
-	size_t i;
-
-	for (i = 0; i < LEVERS_PACES; i++) {
-		if (strcmp(levers->paces[i].storage, storage) == 0)
-			return &levers->paces[i];
-		if (levers->paces[i].used_ms < oldest->used_ms)
-			oldest = &levers->paces[i];
-	}
-	if (!make)
-		return NULL;
-	memset(oldest, 0, sizeof(*oldest));
-	snprintf(oldest->storage, sizeof(oldest->storage), "%s", storage);
-	return oldest;
-}
-
-static int64_t jobs_onto(struct levers *levers, const struct steered *s, const char *storage)
-{
-	int64_t n = 0;
-	size_t i;
-
-	for (i = 0; i < levers->n_jobs; i++)
-		n += on(levers, &levers->jobs[i], s) &&
-			strcmp(levers->jobs[i].storage, storage) == 0;
-	return n;
-}
-
-/* What a storage's jobs moved while the share was kept: what the next one may expect. */
-static void remember_pace(struct levers *levers, const struct steered *s)
-{
-	const struct steer_output *out = &s->out;
-	size_t i;
-
-	if (!s->protects || s->rule.rate.known || !out->pace.known || out->pace.v <= 0 ||
-		!out->share_ppm.known || out->share_ppm.v < s->rule.protect_ppm - FLOOR_SLACK_PPM)
-		return;
-	for (i = 0; i < levers->n_jobs; i++) {
-		const struct lever_job *job = &levers->jobs[i];
-		struct paced *paced;
-
-		if (!on(levers, job, s))
-			continue;
-		paced = paced_of(levers, job->storage, true);
-		paced->pace = rate_muldiv(
-			out->pace.v, jobs_onto(levers, s, job->storage), s->jobs > 0 ? s->jobs : 1);
-		paced->protect_ppm = s->rule.protect_ppm;
-		paced->used_ms = levers->now.boot_ms;
-	}
-}
-
-bool levers_paced(
-	struct levers *levers, const char *storage, int64_t *ret_pace, int64_t *ret_protect_ppm)
-{
-	const struct paced *paced = paced_of(levers, storage, false);
-
-	if (!paced || paced->pace <= 0)
-		return false;
-	*ret_pace = paced->pace;
-	*ret_protect_ppm = paced->protect_ppm;
-	return true;
-}
-
 void steered_step(struct levers *levers, struct steered *s)
 {
 	struct watch *watch = gate_watch(levers->gate, s->nas);
 	const struct nas_facts *facts = watch ? watch_facts(watch, &levers->now) : NULL;
 	struct steer_input in = {.now_ms = levers->now.boot_ms};
+	struct steer_output before;
 	struct paths paths;
 
 	s->blind = !facts || facts->sensor != SENSOR_OK;
@@ -339,9 +277,13 @@ void steered_step(struct levers *levers, struct steered *s)
 	in.applied = paths.applied;
 	in.applied_ms = paths.applied ? paths.applied_ms : 0;
 	s->applied_ms = in.applied_ms;
+	before = s->out;
 	steer_step(&s->steer, &in, &s->out);
 	overrule(levers, s);
-	remember_pace(levers, s);
+	if (s->out.path != before.path || s->out.rate != before.rate)
+		s->ordered_ms = levers->now.boot_ms;
+	paces_note(levers, s);
+	floor_say(levers, s);
 }
 
 /* Whether `a` leaves less than `b`. */

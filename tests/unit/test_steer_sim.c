@@ -77,7 +77,7 @@ static struct expected expected_of(int kind, int lever)
 	if (kind == FULLY && (lever == QMP || lever == QMP_60S))
 		e.of_best = 0.3;
 	if (kind == FULLY && (lever == PBS || lever == PBS_60S))
-		e = (struct expected){5 * MINUTE, 0.5, 0.83, 0.5, 0, 0};
+		e = (struct expected){5 * MINUTE, 0.6, 0.83, 0.5, 0, 0};
 	if (kind == SLOW)
 		e = (struct expected){HOUR, 0.75, 0.86, 0.7, 0.7, 0};
 	/* Slices of four times 5 s are long against a minute. */

@@ -46,12 +46,12 @@ struct lever_kind {
 enum { QMP, FLEECED, PBS, QMP_60S, FLEECED_60S, PBS_60S, N_LEVERS };
 
 static const struct lever_kind levers[N_LEVERS] = {
-	[QMP] = {"qmp 10min", 600000, {{300, 0, 15000, 0}, 200, 200, false, false}},
-	[FLEECED] = {"fleeced 10min", 600000, {{300, 0, 120000, 0}, 200, 200, false, false}},
-	[PBS] = {"pbs 10min", 600000, {{5000, 65536, 60000, 0}, 1000, 4000, false, true}},
-	[QMP_60S] = {"qmp 60s", 60000, {{300, 0, 15000, 0}, 200, 200, false, false}},
-	[FLEECED_60S] = {"fleeced 60s", 60000, {{300, 0, 120000, 0}, 200, 200, false, false}},
-	[PBS_60S] = {"pbs 60s", 60000, {{5000, 65536, 60000, 0}, 1000, 4000, false, true}},
+	[QMP] = {"qmp 10min", 600000, {{500, 0, 15000, 0}, 300, 300, false, false}},
+	[FLEECED] = {"fleeced 10min", 600000, {{500, 0, 120000, 0}, 300, 300, false, false}},
+	[PBS] = {"pbs 10min", 600000, {{6000, 65536, 60000, 0}, 1000, 4000, false, true}},
+	[QMP_60S] = {"qmp 60s", 60000, {{500, 0, 15000, 0}, 300, 300, false, false}},
+	[FLEECED_60S] = {"fleeced 60s", 60000, {{500, 0, 120000, 0}, 300, 300, false, false}},
+	[PBS_60S] = {"pbs 60s", 60000, {{6000, 65536, 60000, 0}, 1000, 4000, false, true}},
 };
 
 #endif
