@@ -16,6 +16,7 @@
 #define DELAY_LEAST_MS 500
 #define ACTS_MS 200               /* from our answer until QEMU has it */
 #define RATE_LEAST INT64_C(65536) /* of a guest: less makes no sense */
+/* Shipped max_pause of a guest's blocks, and where its writes go to a fleecing image. */
 #define PAUSE_SHIPPED_MS (15 * MS_SECOND)
 #define PAUSE_FLEECING_MS (2 * MS_MINUTE)
 
@@ -131,7 +132,7 @@ void keepers_sweep(struct levers *levers)
 		if (keeper->said_ms && !keeper->stuck &&
 			levers->now.boot_ms - keeper->said_ms > KEEPER_FREE_MS)
 			forget(levers, keeper,
-				"its keeper is silent: it has freed its guest by itself");
+				"its keeper is silent: it should have freed its guest by itself");
 	}
 }
 
