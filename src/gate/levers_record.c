@@ -185,7 +185,8 @@ void levers_orphans(struct levers *levers)
 		if (one->moved && strcmp(one->lever, "block-jobs") == 0 &&
 			!has_keeper(levers, one->target))
 			levers_record(levers->gate, 0, one->lever, one->target, "free", "free",
-				"its keeper has lost the gate: it should have freed its guest by itself",
+				"its keeper has lost the gate: it should have freed its guest by "
+				"itself",
 				true);
 	}
 }
