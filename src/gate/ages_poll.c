@@ -2,6 +2,7 @@
 /* What servers are asked about backups: seldom, one call at a time, and only what a fresh reading
  * says is alive, because these calls read the mount. Whatever a call comes to, its storage is not
  * asked about again before `age_poll`; only where it never reached the server it is tried sooner.
+ * Where it was not answered in time, nor is any other storage of that server.
  */
 #include <stdio.h>
 #include <string.h>
@@ -194,10 +195,37 @@ static enum ages_op follower(struct ages *ages, enum ages_op op)
 	return AGES_OP_NONE;
 }
 
+static bool asks_of(const struct ages *ages, const struct storage_settings *set)
+{
+	if (ages->kind == API_PBS)
+		return strcmp(set->pbs, ages->server) == 0;
+	return !set->pbs[0] && strcmp(set->pve, ages->server) == 0;
+}
+
+/* A call that was given up may hang on within the server, in a mount: the server is asked about no
+ * other storage beside it. */
+static void leave_alone(struct ages *ages)
+{
+	const struct settings *settings = ages->gate->settings;
+	int64_t next_ms = clock_boot_ms() + settings->age_poll_ms;
+	struct shelf *shelf;
+	size_t i;
+
+	for (i = 0; i < settings->n_storages; i++) {
+		if (!asks_of(ages, &settings->storages[i]))
+			continue;
+		shelf = ages_shelf(ages, settings->storages[i].name);
+		if (shelf)
+			shelf->next_ms = next_ms;
+	}
+}
+
 static void failed(struct ages *ages, enum ages_op op, const struct err *err)
 {
 	struct shelf *shelf = ages_shelf(ages, ages->storage);
 
+	if (err->kind == ERR_TIMEOUT)
+		leave_alone(ages);
 	if (op == AGES_OP_JOB || op == AGES_OP_HOMES) {
 		log_info("What a job backs up is not known: %s job=%s", err->text, ages->job);
 		return;

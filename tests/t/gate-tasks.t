@@ -236,6 +236,18 @@ nas5
 ok 'once it is seen the backup server is asked' wait_for 40 eval '[ "$(age_calls "$PBS")" -gt "${BEFORE%.*}" ]'
 ok 'and the cluster' wait_for 40 eval '[ "$(age_calls "$PVE")" -gt "${BEFORE#*.}" ]'
 
+# --- a call that hangs in a mount ----------------------------------------------------------------------------
+edit "$PVE" "fault('/storage/backup/content', hang=60)"
+sed -i 's/{ name = "store"; nas/{ name = "second"; nas = "nas1"; }, { name = "store"; nas/' "$CONF"
+gate_kill TERM
+: >"$LOG"
+BEFORE=$(asked "$PBS" '/namespace ')
+gate_start
+ok 'a list that is not answered in time is given up' wait_for 60 logged "How old backups on 'backup' are is not known"
+ok 'the next server is asked' wait_for 30 asked_least "$PBS" '/namespace ' $((BEFORE + 1))
+ok 'but this one about no other storage: the call may hang on within it' test "$(asked "$PVE" '/storage/second/content')" = 0
+servers_conf 'stop_jobs = true;'
+
 # --- what cannot be seen ------------------------------------------------------------------------------------
 edit "$PVE" "state['tokens']['gate@pve!rg']['privs']['/'] = []"
 servers_conf 'stop_jobs = true;'
