@@ -42,6 +42,7 @@ void api_levers(struct gate *gate, struct call *call, const struct api_args *arg
 	}
 	object = levers_show(gate->levers);
 	json_put(object, "ages", gate->ages ? ages_show(gate->ages) : json_array());
+	json_put(object, "paces", levers_paces(gate->levers));
 	actions = json_array();
 	if (!api_query_int(call, "actions", ACTIONS_MAX, &n, &err) ||
 		(n.known && n.v &&

@@ -174,6 +174,7 @@ bool levers_open(struct gate *gate, struct levers **ret, struct err *err)
 		return false;
 	}
 	levers_recorded_open(levers);
+	paces_load(levers);
 	*ret = levers;
 	levers_changed(levers);
 	return true;
@@ -219,6 +220,7 @@ void levers_close(struct levers *levers)
 	levers->closing = true;
 	levers->now = clock_now();
 	free_everything(levers, "the gate stops");
+	paces_save(levers);
 	timer_close(&levers->timer);
 	free(levers);
 }

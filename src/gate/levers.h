@@ -53,6 +53,8 @@ bool levers_record(struct gate *gate, int64_t ticket, const char *lever, const c
 
 /* For status and `rebuildgate levers`. */
 json_t *levers_show(struct levers *levers);
+/* What throttled backups moved, by storage, as in GET /v1/levers. NULL without memory. */
+json_t *levers_paces(const struct levers *levers);
 /* What a live ticket gets: {"path","rate","by","share_ppm","text"}; JSON's null where it is not
  * throttled. */
 json_t *levers_ticket(struct levers *levers, int64_t ticket);

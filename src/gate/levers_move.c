@@ -11,6 +11,8 @@
 
 #define FLOOR_MOST_KIB INT64_C(10000000)
 #define PPM INT64_C(1000000)
+#define READS_LEAST (INT64_C(1) << 20)  /* bytes/s; less is no restore that one waits for */
+#define READS_QUIET_MS (30 * MS_SECOND) /* below that for so long: it is done */
 
 static struct server_part *part_of(struct levers *levers, const char *pbs)
 {
@@ -126,14 +128,48 @@ static const struct array_facts *facts_of(struct levers *levers, const struct st
 	return watch ? nas_facts_find(watch_facts(watch, &levers->now), s->array) : NULL;
 }
 
+/* The floor starves readers. Where no token tells of restores, whatever clients read may be one. */
+static void look_at_reads(struct levers *levers, struct steered *s)
+{
+	const struct array_facts *array = facts_of(levers, s);
+
+	if (levers->gate->tasks && tasks_sees(levers->gate->tasks, s->nas))
+		s->reads_ms = 0;
+	else if (array && array->client_read.known && array->client_read.v > READS_LEAST)
+		s->reads_ms = levers->now.boot_ms;
+}
+
+static bool reads(const struct levers *levers, const struct steered *s)
+{
+	return s->reads_ms && levers->now.boot_ms - s->reads_ms < READS_QUIET_MS;
+}
+
+bool floor_gives_way(struct levers *levers, const struct steered *s)
+{
+	return s->protects && !s->restore && s->jobs + s->unreached > 0 && reads(levers, s) &&
+		floor_usable(levers, s->nas, s->array);
+}
+
+void floor_say(struct levers *levers, struct steered *s)
+{
+	char text[sizeof(s->out.text)];
+
+	if (!floor_gives_way(levers, s))
+		return;
+	snprintf(text, sizeof(text), "%.100s; the NAS's own floor is free: %s", s->out.text,
+		READS_TEXT);
+	memcpy(s->out.text, text, sizeof(text));
+}
+
 /* The protected share of the baseline, in KiB/s; unknown where the floor is not to be set. */
 static struct opt floor_of(struct levers *levers, const struct steered *s)
 {
 	const struct array_facts *array = facts_of(levers, s);
 	int64_t kib;
 
-	if (!s->protects || s->restore || levers_frozen(levers) || s->rule.rate.known ||
-		s->jobs + s->unreached == 0 || !array || !array->baseline.known)
+	if (!s->protects || s->restore || reads(levers, s) || levers_frozen(levers) ||
+		s->rule.rate.known || s->jobs + s->unreached == 0 || !array ||
+		!array->baseline.known)
 		return OPT_NONE;
 	kib = rate_muldiv(array->baseline.v, s->rule.protect_ppm, PPM) / 1024;
 	if (array->sync_speed_max.known && kib > array->sync_speed_max.v / 1024)
@@ -150,6 +186,7 @@ static void move_floor(struct levers *levers, struct steered *s)
 
 	if (!lever)
 		return;
+	look_at_reads(levers, s);
 	kib = floor_usable(levers, s->nas, s->array) ? floor_of(levers, s) : OPT_NONE;
 	if (kib.known) {
 		floor_lever_want(lever, s->array, kib, true,
@@ -161,7 +198,7 @@ static void move_floor(struct levers *levers, struct steered *s)
 			s->floor_short = false;
 		}
 	} else if (s->floor_ms || s->restore || levers_frozen(levers)) {
-		floor_lever_free(lever, s->array, s->out.text);
+		floor_lever_free(lever, s->array, reads(levers, s) ? READS_TEXT : s->out.text);
 		s->floor_ms = 0;
 	}
 }

@@ -13,8 +13,7 @@
 #define KEEPER_DELAY_MS (2 * MS_SECOND)
 #define PBS_DELAY_MS (PBS_ACTS_MS + MS_SECOND)
 #define PBS_REST_MAX_MS MS_MINUTE
-#define PAUSE_MS (15 * MS_SECOND)         /* shipped max_pause of a guest's blocks */
-#define PAUSE_FLEECING_MS (2 * MS_MINUTE) /* where its writes go to a fleecing image */
+#define PAUSE_MS (15 * MS_SECOND) /* where nobody copies yet */
 
 /* How long the NAS's floor is tried alone, and what it may fall short of. */
 #define FLOOR_ALONE_MS (45 * MS_SECOND)
@@ -122,7 +121,6 @@ static void narrow(struct steer_range *range, int64_t delay, int64_t least, int6
 static void add_keepers(
 	struct levers *levers, struct steered *s, const struct lever_job *job, struct paths *p)
 {
-	int64_t usual;
 	size_t i;
 
 	for (i = 0; i < LEVERS_KEEPERS; i++) {
@@ -130,9 +128,8 @@ static void add_keepers(
 
 		if (!copies(levers, keeper, job->ticket))
 			continue;
-		usual = keeper->said.fleecing ? PAUSE_FLEECING_MS : PAUSE_MS;
 		narrow(&p->range, keeper_delay(keeper), 0,
-			s->max_pause_ms.known ? s->max_pause_ms.v : usual);
+			keeper_pause_ms(&keeper->said, s->max_pause_ms));
 		add_path(p, keeper->said.moved, keeper->applied_ms, keeper->applied_ms != 0);
 	}
 }

@@ -108,6 +108,18 @@ static void tell_restore(struct steered *s)
 			"The restore from NAS '%s' is done nas=%s md=%s", s->nas, s->nas, s->array);
 }
 
+static void tell_reads(struct levers *levers, struct steered *s)
+{
+	bool now = floor_gives_way(levers, s);
+
+	if (now == s->told_reads)
+		return;
+	s->told_reads = now;
+	if (now)
+		log_notice("The floor of %s of NAS '%s' is free: %s nas=%s md=%s", s->array, s->nas,
+			READS_TEXT, s->nas, s->array);
+}
+
 /* What counts as a change: from free to set and back, another way, no grip. A limit's value only
  * now and then. */
 static bool news(const struct steered *s, int64_t now)
@@ -129,6 +141,7 @@ static void tell_array(struct levers *levers, struct steered *s)
 	const char *way = s->out.way ? steer_way_word(s->out.way) : "none";
 
 	tell_restore(s);
+	tell_reads(levers, s);
 	if (!news(s, levers->now.boot_ms))
 		return;
 	if (s->out.share_ppm.known)

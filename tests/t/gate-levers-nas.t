@@ -34,15 +34,15 @@ nas_tree() {
 	does idle 0 0
 }
 
-# does OPERATION PACE WRITE: KiB/s, from now on.
+# does OPERATION PACE WRITE [READ]: KiB/s, from now on.
 does() {
-	echo "$1 $2 $3" >"$SCRATCH/does.new" && mv "$SCRATCH/does.new" "$SCRATCH/does"
+	echo "$1 $2 $3 ${4:-0}" >"$SCRATCH/does.new" && mv "$SCRATCH/does.new" "$SCRATCH/does"
 }
 
 cat >"$SCRATCH/nas.py" <<'PY'
 import os, sys, time
 nas, does = sys.argv[1], sys.argv[2]
-done, written, total, last, was = 200e6, 0.0, 1951945536, time.monotonic(), ""
+done, written, read, total, last, was = 200e6, 0.0, 4000.0, 1951945536, time.monotonic(), ""
 md = nas + "/sys/block/md2/md/"
 def put(path, text):
     try:
@@ -52,8 +52,9 @@ def put(path, text):
     except OSError:
         pass
 while os.getppid() != 1:
-    operation, rate, write = open(does).read().split()
+    operation, rate, write, reads = open(does).read().split()
     now = time.monotonic()
+    read += float(reads) * (now - last)
     done, written, last = done + float(rate) * (now - last), written + float(write) * (now - last), now
     if operation != was:
         put(md + "sync_action", "recover\n" if operation == "recovery" else operation + "\n")
@@ -65,7 +66,7 @@ while os.getppid() != 1:
     put(md + "degraded", "1\n" if operation == "recovery" else "0\n")
     line = "" if action == "idle" else "      [==>..................]  %s = %4.1f%% (%d/%d) finish=527.0min speed=%dK/sec\n" % (
         operation, done * 100 / total, done, total, float(rate))
-    put(nas + "/proc/diskstats", "   9       2 md2 1000 0 8000 0 %d 0 %d 0 0 0 0 0 0 0 0 0 0\n" % (written / 64, written * 2))
+    put(nas + "/proc/diskstats", "   9       2 md2 %d 0 %d 0 %d 0 %d 0 0 0 0 0 0 0 0 0 0\n" % (read / 4, read * 2, written / 64, written * 2))
     put(nas + "/proc/mdstat", """Personalities : [raid6] [raid5] [raid4] 
 md2 : active raid6 sdf1[5] sdd1[3] sdc1[2] sdb1[1] sda1[0]
       5855836608 blocks super 1.2 level 6, 64k chunk, algorithm 2 [5/%s] [UUUU%s]
@@ -214,6 +215,21 @@ ok 'and so says the record' wait_for 20 back sync-speed
 
 does recovery 30000 20000
 ok 'somebody writes whom nobody knows: the floor is set for that too' wait_for 100 quiet floor_set
+said() { # WORDS: of the array that is steered
+	api GET /v1/levers
+	[[ "$(get 'a["arrays"][0]["text"]')" == *"$1"* ]]
+}
+does recovery 30000 20000 800
+sleep 6
+ok 'it stays while clients read a little' floor_set
+does recovery 30000 20000 5000
+ok 'they read more, and no token tells whether that is a restore: the floor goes' wait_for 30 quiet floor_free
+ok 'the journal says why' wait_for 10 logged 'The floor of md2 of NAS .nas1. is free: clients read, and no token tells whether that is a restore'
+ok 'the record too' wait_for 20 back sync-speed
+ok 'in words' test "$(query "SELECT why FROM lever_actions WHERE lever = 'sync-speed' ORDER BY id DESC LIMIT 1")" = 'clients read, and no token tells whether that is a restore'
+ok 'and so do the levers' wait_for 10 quiet said "the NAS's own floor is free: clients read"
+does recovery 30000 20000
+ok 'nobody reads any more: it is set again' wait_for 90 quiet floor_set
 api POST /v1/levers/reset '{"reason": "test", "for_ms": 600000}'
 ok 'a reset frees it' wait_for 20 quiet floor_free
 api POST /v1/levers/reset '{"reason": "test"}'
@@ -258,6 +274,19 @@ ok 'the restore is done: it is set again' wait_for 60 quiet floor_set
 end
 gate_kill TERM
 ok 'and freed with the gate' floor_free
+# Where all of its storages are seen, what clients read is known for what it is.
+conf "$(pbs_conf 'throttle = false;')"
+sed -i 's/{ name = "backup"; nas = "nas1"; }, //' "$CONF"
+does recovery 40000 0
+gate_start
+wait_for 120 quiet knows
+job '"storage": "store", "n_qemu": 0'
+does recovery 30000 20000 5000
+ok 'reading that is no restore leaves the floor' wait_for 60 quiet floor_set
+sleep 6
+ok 'for as long as it goes on' floor_set
+end
+gate_kill TERM
 server_stop "$PBS_PID"
 conf
 

@@ -119,6 +119,12 @@ ok 'a job is throttled' wait_for 90 quiet first "['path'] in ('open', 'limit')" 
 moving 36000 5000
 ok 'and the share is kept while it moves' wait_for 120 quiet first "['pace'] is not None and a['arrays'][0]['share_ppm'] >= 800000" true
 
+ok 'what it moves in seconds tells nothing' levers_are "a['paces']" '[]'
+paced() { # after its keeper has asked
+	keep a 101 '"moved": 5000000'
+	levers_are "[(p['storage'], p['protect_ppm']) for p in a['paces']]" "[('backup', 800000)]"
+}
+ok 'a minute later its pace is known' wait_for 150 quiet paced
 job b "$(in_an_hour), \"guests\": [101]"
 ok 'a job that would take about a day, and starts again in an hour, is throttled' is 'a["act"]' throttle
 ok 'it is told what is foreseen' is "[bool(__import__('re').match(r'throttled to protect 80% the job would take (1d|1[4-9]h|2[0-3]h) ?.*, and it starts again in 59min', r['text'])) for r in a['reasons'] if r['code'] == 'too-slow']" '[True]'
@@ -134,5 +140,11 @@ held() {
 	is 'a["act"]' hold
 }
 ok 'too_slow = "hold" holds it after all' wait_for 10 quiet held
+gate_kill TERM
+gate_start
+wait_for 20 operation_is recovery
+wait_for 40 sized
+job f "$(in_an_hour), \"guests\": [101]"
+ok 'the next gate knows the pace' is "[r['code'] for r in a['reasons'] if r['code'] == 'too-slow']" "['too-slow']"
 gate_kill TERM
 done_testing

@@ -123,6 +123,131 @@ static void arrays_that_learned_are_kept_while_there_is_room(void **state)
 	assert_non_null(steered_make(&levers, "nas1", "md999"));
 }
 
+/* When a rest that was ordered `rested_ms` ago ends while the NAS cannot be seen: in so many ms. */
+static int64_t rest_left_ms(bool fleecing, int64_t max_pause_ms, int64_t rested_ms)
+{
+	struct steered *s;
+
+	memset(&levers, 0, sizeof(levers));
+	memset(&gate, 0, sizeof(gate));
+	levers.gate = &gate;
+	levers.now.boot_ms = 10 * MS_HOUR;
+	s = steered_make(&levers, "nas1", "md2");
+	s->protects = true;
+	s->jobs = 1;
+	s->max_pause_ms = OPT(max_pause_ms);
+	s->steer = (struct steer){.path = STEER_REST,
+		.phase = STEER_PHASE_SLICE,
+		.ordered_ms = levers.now.boot_ms - rested_ms};
+	levers.n_jobs = 1;
+	levers.jobs[0] = (struct lever_job){.ticket = 7, .by = BY_KEEPER, .arrays = 1};
+	levers.keepers[0].said_ms = levers.now.boot_ms;
+	levers.keepers[0].said = (struct keep_ask){.ticket = 7, .n_jobs = 1, .fleecing = fleecing};
+	steered_step(&levers, s);
+	assert_int_equal(s->out.path, STEER_REST);
+	assert_true(s->out.again_ms.known);
+	return s->out.again_ms.v - levers.now.boot_ms;
+}
+
+static void no_rest_is_planned_that_a_keeper_would_break_off(void **state)
+{
+	(void)state;
+	assert_int_equal(rest_left_ms(false, 50 * MS_SECOND, 45 * MS_SECOND), 5 * MS_SECOND);
+	assert_int_equal(rest_left_ms(false, MS_HOUR, KEEP_PAUSE_CAP_MS - 7000), 7000);
+	assert_int_equal(rest_left_ms(true, MS_HOUR, KEEP_PAUSE_CAP_FLEECING_MS - 7000), 7000);
+}
+
+/* ---- what jobs moved ---- */
+
+/* A job onto `backup` moved `pace` at this share until `at_ms`, steered every two seconds since
+ * `from_ms`. */
+static void moved(int64_t pace, int64_t share_ppm, int64_t from_ms, int64_t at_ms)
+{
+	struct steered *s = &levers.arrays[0];
+
+	s->out.path = STEER_LIMIT;
+	s->out.pace = OPT(pace);
+	s->out.share_ppm = OPT(share_ppm);
+	for (; from_ms <= at_ms; from_ms += 2 * MS_SECOND) {
+		levers.now.boot_ms = from_ms;
+		paces_note(&levers, s);
+	}
+}
+
+static void a_job_is_steered(struct store *store, int64_t over_ms)
+{
+	memset(&levers, 0, sizeof(levers));
+	memset(&gate, 0, sizeof(gate));
+	gate.store = store;
+	levers.gate = &gate;
+	levers.arrays[0].protects = true;
+	levers.arrays[0].jobs = 1;
+	levers.arrays[0].rule = (struct steer_rule){.protect_ppm = 800000, .over_ms = over_ms};
+	levers.n_jobs = 1;
+	levers.jobs[0].by = BY_KEEPER;
+	levers.jobs[0].arrays = 1;
+	snprintf(levers.jobs[0].storage, sizeof(levers.jobs[0].storage), "backup");
+}
+
+static bool is_paced(int64_t pace)
+{
+	int64_t found = 0, protect_ppm = 0;
+
+	return levers_paced(&levers, "backup", &found, &protect_ppm) && found == pace &&
+		protect_ppm == 800000;
+}
+
+static void a_pace_counts_once_the_share_was_kept_for_long(void **state)
+{
+	const int64_t t = MS_HOUR;
+
+	(void)state;
+	a_job_is_steered(NULL, 10 * MS_MINUTE);
+	moved(5000000, 810000, t, t + 298 * MS_SECOND);
+	assert_false(is_paced(5000000));
+	moved(5000000, 810000, t + 300 * MS_SECOND, t + 300 * MS_SECOND);
+	assert_true(is_paced(5000000));
+	/* A minute at least. */
+	a_job_is_steered(NULL, 20 * MS_SECOND);
+	moved(5000000, 810000, t, t + 58 * MS_SECOND);
+	assert_false(is_paced(5000000));
+	/* The share was lost: anew. */
+	moved(9000000, 500000, t + 60 * MS_SECOND, t + 60 * MS_SECOND);
+	moved(5000000, 810000, t + 62 * MS_SECOND, t + 120 * MS_SECOND);
+	assert_false(is_paced(5000000));
+	/* Nor over a gap. */
+	moved(5000000, 810000, t + 180 * MS_SECOND, t + 238 * MS_SECOND);
+	assert_false(is_paced(5000000));
+	moved(5000000, 810000, t + 240 * MS_SECOND, t + 240 * MS_SECOND);
+	assert_true(is_paced(5000000));
+}
+
+static void paces_survive_the_gate(void **state)
+{
+	struct room *room = *state;
+
+	room_open_store(room);
+	a_job_is_steered(room->store, MS_MINUTE);
+	moved(5000000, 810000, MS_HOUR, MS_HOUR + MS_MINUTE);
+	moved(6000000, 810000, MS_HOUR + 62 * MS_SECOND, MS_HOUR + 70 * MS_SECOND);
+	a_job_is_steered(room->store, MS_MINUTE);
+	assert_false(is_paced(5000000));
+	paces_load(&levers); /* the first at once: the gate may be killed */
+	assert_true(is_paced(5000000));
+	moved(7000000, 810000, MS_HOUR, MS_HOUR + MS_MINUTE);
+	paces_save(&levers);
+	a_job_is_steered(room->store, MS_MINUTE);
+	paces_load(&levers);
+	assert_true(is_paced(7000000));
+	/* What is none is left out. */
+	store_begin(room->store);
+	store_put_memory(room->store, "levers:paces", "[{\"storage\":\"backup\",\"pace\":0},7]", 1);
+	MUST(store_commit(room->store, &err_of_must) == STORE_RECORDED);
+	a_job_is_steered(room->store, MS_MINUTE);
+	paces_load(&levers);
+	assert_false(is_paced(7000000));
+}
+
 /* ---- the record ---- */
 
 static int rows, moved_rows;
@@ -244,6 +369,9 @@ int main(void)
 		cmocka_unit_test(a_job_gets_the_narrowest_of_its_arrays),
 		cmocka_unit_test(a_path_is_written_for_people),
 		cmocka_unit_test(arrays_that_learned_are_kept_while_there_is_room),
+		cmocka_unit_test(no_rest_is_planned_that_a_keeper_would_break_off),
+		cmocka_unit_test(a_pace_counts_once_the_share_was_kept_for_long),
+		ROOM_TEST(paces_survive_the_gate),
 		ROOM_TEST(what_cannot_be_recorded_is_not_moved),
 		ROOM_TEST(slices_are_thinned_but_never_what_puts_back),
 	};
