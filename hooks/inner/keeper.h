@@ -48,8 +48,13 @@ void keeper_rescue(const struct hook *hook); /* puts back what dead keepers left
 /* keeper_main.c: what `--keeper` runs; the process's exit status. */
 int keeper_main(int argc, char **argv);
 
-/* keeper_loop.c: the keeper proper. `heart` gets a byte for each turn. True when everything is put
- * back. */
+/* What the keeper writes to its guard before each thing that it does: that it lives, and until when
+ * (boot time) a job may stay paused, should it never be heard of again; 0 where none is paused. */
+struct keeper_beat {
+	int64_t paused_until_ms;
+};
+
+/* keeper_loop.c: the keeper proper. `heart` gets its beats. True when everything is put back. */
 bool keeper_run(struct keeper *keeper, pid_t guard, int heart);
 /* The last word to the gate; `left`: the jobs are still to be put back. */
 void keeper_tell_end(struct keeper *keeper, const char *trouble, bool left);

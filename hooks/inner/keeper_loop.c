@@ -53,8 +53,11 @@ static bool woken(struct loop *loop)
 
 static void beat(const struct loop *loop)
 {
+	struct opt until = keeping_paused_until(&loop->keeper->keeping, clock_boot_ms());
+	const struct keeper_beat now = {until.known ? until.v : 0};
+
 	/* A full pipe has beats enough. */
-	if (write(loop->heart, "", 1) < 0)
+	if (write(loop->heart, &now, sizeof(now)) < 0)
 		return;
 }
 
@@ -64,6 +67,7 @@ static void look(struct loop *loop)
 	struct qmp_state state;
 	struct err err = {0};
 
+	beat(loop);
 	if (!qmp_bring(keeper->socket, NULL, QMP_MS, &state, &err)) {
 		keeping_not_looked(&keeper->keeping, &err, clock_boot_ms());
 		return;
@@ -71,6 +75,7 @@ static void look(struct loop *loop)
 	keeping_looked(&keeper->keeping, &state, clock_boot_ms());
 	if (!state.n || loop->fleecing_tries >= FLEECING_TRIES)
 		return;
+	beat(loop);
 	/* Where it cannot be found out, none. */
 	if (qmp_fleecing(keeper->socket, QMP_MS, &keeper->keeping.fleecing, NULL))
 		loop->fleecing_tries = FLEECING_TRIES;
@@ -118,6 +123,7 @@ static void ask_gate(struct loop *loop)
 	struct keep_ask ask;
 	struct err err = {0};
 
+	beat(loop);
 	fill(keeper, &ask);
 	if (client_keep(&link, &ask, &answer, &err)) {
 		keeping_answered(&keeper->keeping, &answer, clock_boot_ms());
@@ -171,6 +177,7 @@ static void set(struct loop *loop)
 			return;
 		}
 		loop->noted = loop->changed = true;
+		beat(loop); /* a pause's end is known before there is a pause */
 		if (qmp_bring(keeper->socket, &wants, QMP_MS, &state, &err)) {
 			keeping_set(keeping, &state, NULL);
 			if (!keeping->ending)
@@ -202,7 +209,6 @@ static enum keeping_end keep(struct loop *loop)
 	int64_t next_ms;
 
 	while (end == KEEPING_GOES_ON && !woken(loop)) {
-		beat(loop);
 		look_if_due(loop);
 		if (clock_boot_ms() >= loop->ask_ms)
 			ask_gate(loop);
@@ -214,6 +220,7 @@ static enum keeping_end keep(struct loop *loop)
 		if (keeping_look_ms(keeping) < next_ms)
 			next_ms = keeping_look_ms(keeping);
 		end = keeping_over(keeping, clock_boot_ms());
+		beat(loop);
 		if (end == KEEPING_GOES_ON)
 			sleep_until(loop, next_ms);
 	}
@@ -228,7 +235,6 @@ static bool put_back(struct loop *loop)
 
 	keeping_put_back(keeping);
 	while (keeping_touches(keeping) && clock_boot_ms() < end_ms) {
-		beat(loop);
 		look(loop);
 		set(loop);
 		if (keeping_touches(keeping))

@@ -23,8 +23,12 @@
 #define EARLIER_MS (15 * MS_SECOND)
 #define EARLIER_KILLED_MS (15 * MS_SECOND)
 #define EARLIER_AGAIN_MS 100
-/* Without a sign of life the keeper is taken for dead: a turn of it lasts 20 s at most. */
+/* Without a sign of life the keeper is taken for dead: nothing that it does between two lasts
+ * longer than it sleeps, 10 s, but a node may be very busy. */
 #define WATCH_MS (45 * MS_SECOND)
+/* Where it should have resumed by now a guest's writes wait: no longer than this. Between two beats
+ * it does one thing then, of 3 s at most. */
+#define WATCH_PAUSED_MS (5 * MS_SECOND)
 /* For a keeper that was told to end. */
 #define GRACE_MS (20 * MS_SECOND)
 #define STALE_MS (5 * MS_SECOND)
@@ -110,7 +114,8 @@ struct guard {
 	pid_t child;
 	int status;
 	bool told;
-	int64_t end_ms; /* when the child's time is over */
+	int64_t end_ms;    /* when the child's time is over */
+	int64_t resume_ms; /* and when, if it does not resume; INT64_MAX: nothing is paused */
 };
 
 static bool take_signals(struct guard *guard)
@@ -168,15 +173,31 @@ static bool take_one(struct guard *guard)
 
 static void hear(struct guard *guard)
 {
-	char beats[256];
+	struct keeper_beat beats[32];
 	ssize_t n = read(guard->heart, beats, sizeof(beats));
+	size_t heard = n > 0 ? (size_t)n / sizeof(beats[0]) : 0; /* each is written in one piece */
+	int64_t now_ms = clock_boot_ms(), until_ms;
 
-	if (n > 0 && !guard->told)
-		guard->end_ms = clock_boot_ms() + WATCH_MS;
 	if (n == 0) { /* it is about to be reaped */
 		close(guard->heart);
 		guard->heart = -1;
 	}
+	if (!heard)
+		return;
+	if (!guard->told)
+		guard->end_ms = now_ms + WATCH_MS;
+	until_ms = beats[heard - 1].paused_until_ms;
+	guard->resume_ms = INT64_MAX;
+	if (until_ms)
+		guard->resume_ms = (until_ms > now_ms ? until_ms : now_ms) + WATCH_PAUSED_MS;
+}
+
+static int64_t patience_ms(const struct guard *guard)
+{
+	int64_t end_ms = guard->resume_ms < guard->end_ms ? guard->resume_ms : guard->end_ms;
+	int64_t left_ms = end_ms - clock_boot_ms();
+
+	return left_ms > 0 ? left_ms : 0;
 }
 
 /* Until the child is reaped; kills it when its time is over. */
@@ -186,20 +207,21 @@ static void watch(struct guard *guard)
 	int64_t left_ms;
 
 	guard->end_ms = clock_boot_ms() + WATCH_MS;
+	guard->resume_ms = INT64_MAX;
 	for (;;) {
-		left_ms = guard->end_ms - clock_boot_ms();
-		if (left_ms <= 0) {
-			kill(guard->child, SIGKILL);
-			waitpid(guard->child, &guard->status, 0);
-			return;
-		}
+		left_ms = patience_ms(guard);
 		fds[1].fd = guard->heart;
 		fds[0].revents = fds[1].revents = 0;
 		poll(fds, 2, (int)left_ms);
 		if (fds[0].revents && take_one(guard))
 			return;
-		if (fds[1].revents)
+		if (fds[1].revents) {
 			hear(guard);
+		} else if (!left_ms) {
+			kill(guard->child, SIGKILL);
+			waitpid(guard->child, &guard->status, 0);
+			return;
+		}
 	}
 }
 

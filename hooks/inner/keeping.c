@@ -85,9 +85,7 @@ static void forget_gone(struct keeping *keeping)
 /* The longest pause; 0 where there shall be none. */
 static int64_t cap_ms(const struct keeping *keeping)
 {
-	int64_t cap = keeping->fleecing ? KEEPING_PAUSE_FLEECING_MS : KEEPING_PAUSE_MS;
-
-	return keeping->answer.max_pause_ms < cap ? keeping->answer.max_pause_ms : cap;
+	return keep_pause_within(keeping->answer.max_pause_ms, keeping->fleecing);
 }
 
 /* Whether the gate wants a pause, and one is possible. */
@@ -301,6 +299,18 @@ bool keeping_touches(const struct keeping *keeping)
 			return true;
 	}
 	return false;
+}
+
+struct opt keeping_paused_until(const struct keeping *keeping, int64_t now_ms)
+{
+	int64_t end_ms = keeping->piece_ms.v + cap_ms(keeping);
+	size_t i;
+
+	for (i = 0; i < keeping->n; i++) {
+		if (keeping->jobs[i].paused)
+			return OPT(keeping->piece_ms.known && end_ms > now_ms ? end_ms : now_ms);
+	}
+	return OPT_NONE;
 }
 
 void keeping_put_back(struct keeping *keeping)

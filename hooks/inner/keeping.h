@@ -20,9 +20,6 @@
 /* Until the backup's jobs appear: in stop mode vzdump first waits for the guest's shutdown
  * (stopwait, shipped 10 min). */
 #define KEEPING_WAIT_MS (20 * MS_MINUTE)
-/* The longest pause in one piece, whatever the gate asks for. */
-#define KEEPING_PAUSE_MS (60 * MS_SECOND)
-#define KEEPING_PAUSE_FLEECING_MS (10 * MS_MINUTE)
 /* Of a rest where a pause is not possible. */
 #define KEEPING_LEAST_RATE INT64_C(65536)
 /* Between two looks: before the jobs are there, and at their end; while something is set; else. */
@@ -87,6 +84,8 @@ void keeping_not_set(struct keeping *keeping, const struct err *why);
 
 /* Whether a job that is still there is not as it was before us. */
 bool keeping_touches(const struct keeping *keeping);
+/* Until when a job may stay paused by us, not before `now_ms`; unknown where none is, or may be. */
+struct opt keeping_paused_until(const struct keeping *keeping, int64_t now_ms);
 /* From now on everything is put back. */
 void keeping_put_back(struct keeping *keeping);
 

@@ -11,6 +11,13 @@ static int64_t within(int64_t v, int64_t min, int64_t max)
 	return v < min ? min : v > max ? max : v;
 }
 
+int64_t keep_pause_within(int64_t pause_ms, bool fleecing)
+{
+	int64_t cap_ms = fleecing ? KEEP_PAUSE_CAP_FLEECING_MS : KEEP_PAUSE_CAP_MS;
+
+	return pause_ms < cap_ms ? pause_ms : cap_ms;
+}
+
 json_t *keep_ask_json(const struct keep_ask *ask)
 {
 	json_t *object = json_object();

@@ -18,7 +18,10 @@
 
 #define KEEP_AGAIN_MIN_MS INT64_C(500)
 #define KEEP_AGAIN_MAX_MS (10 * MS_SECOND)
-#define KEEP_PAUSE_MAX_MS MS_HOUR /* what can be said; the keeper has a cap of its own below it */
+#define KEEP_PAUSE_MAX_MS MS_HOUR /* what can be said */
+/* The longest pause in one piece that a keeper makes, whatever it is told; with fleecing. */
+#define KEEP_PAUSE_CAP_MS (60 * MS_SECOND)
+#define KEEP_PAUSE_CAP_FLEECING_MS (10 * MS_MINUTE)
 #define KEEP_MAX_JOBS 64
 
 struct keep_ask {
@@ -44,6 +47,9 @@ struct keep_answer {
 	int64_t max_pause_ms; /* longest pause in one piece; 0: no pause */
 	char reason[200];
 };
+
+/* `pause_ms`, but no longer than a keeper makes it. */
+int64_t keep_pause_within(int64_t pause_ms, bool fleecing);
 
 /* Text of a body. Readers refuse what is missing, of the wrong type or out of range. */
 bool keep_ask_write(const struct keep_ask *ask, struct buf *ret, struct err *err);

@@ -53,4 +53,33 @@ wait "$OTHER_JOB"
 ok 'the other too' test $? -eq 0
 ok 'its worker has ended' group_gone "$OTHER_WORKER"
 
+# A pause's end is known to the guard: it waits 5 s longer for a keeper, and not as long as without a pause (45 s), nor
+# as long as for one that was told to end (20 s).
+hang() { # MAX_PAUSE_MS: a keeper that stops as soon as it has paused
+	fresh_node
+	qemu_start 100 '{"jobs": [{"device": "drive-scsi0", "len": 400000000000, "speed": 9000000}]}'
+	keep rest 0 "$1"
+	qemu_begin 100
+	backup --guest 100:qemu:snapshot:web
+	wait_for 20 jobs_are 100 status '"paused"'
+	kill -STOP "$(keeper_of 100)"
+	STOPPED=$SECONDS
+	ok 'a keeper hangs in a pause' jobs_are 100 status '"paused"'
+}
+back() { # LESS_THAN_S
+	wait_for "$1" jobs_are 100 status '"running"'
+	ok "its guard ends the pause (seen after $((SECONDS - STOPPED)) s)" jobs_are 100 status '"running"'
+	ok 'soon after its longest time' test $((SECONDS - STOPPED)) -lt "$1"
+	ok 'with its speed' jobs_are 100 speed 9000000
+	copied 100
+	job_wait
+	ok 'the keeper is gone' wait_for 20 no_keeper 100
+}
+hang 10000
+back 30
+
+hang 4000
+kill -TERM "$(guard_of 100)"
+back 18
+
 done_testing

@@ -251,6 +251,49 @@ static void a_pause_ends_by_itself_and_the_job_runs_as_long(void **state)
 	assert_false(world.jobs.jobs[0].paused);
 }
 
+static void a_pause_is_known_with_its_end_before_it_is_sent(void **state)
+{
+	struct scene world = begin();
+
+	(void)state;
+	add_job(&world, "drive-scsi0", "running");
+	answer(&world, STEER_REST, 0);
+	look(&world);
+	keeping_tick(&world.keeping, world.now_ms);
+	assert_false(keeping_paused_until(&world.keeping, world.now_ms).known);
+	assert_true(keeping_differs(&world.keeping));
+	assert_true(keeping_paused_until(&world.keeping, world.now_ms).known);
+	assert_int_equal(
+		keeping_paused_until(&world.keeping, world.now_ms).v, world.now_ms + 15000);
+	obey(&world);
+	keeping_set(&world.keeping, &world.jobs, NULL);
+	turn(&world, 4000);
+	assert_int_equal(
+		keeping_paused_until(&world.keeping, world.now_ms).v, world.now_ms + 11000);
+	/* Its time is over, or it is not wanted any more, and the jobs are not resumed yet. */
+	world.now_ms += 12000;
+	assert_int_equal(keeping_paused_until(&world.keeping, world.now_ms).v, world.now_ms);
+	keeping_tick(&world.keeping, world.now_ms);
+	assert_int_equal(keeping_paused_until(&world.keeping, world.now_ms).v, world.now_ms);
+	turn(&world, 0);
+	assert_false(keeping_paused_until(&world.keeping, world.now_ms).known);
+}
+
+static void what_others_paused_has_no_end_of_ours(void **state)
+{
+	struct scene world = begin();
+	struct qmp_job *job = add_job(&world, "drive-scsi0", "paused");
+
+	(void)state;
+	job->paused = true;
+	answer(&world, STEER_REST, 0);
+	turn(&world, 1000);
+	assert_false(keeping_paused_until(&world.keeping, world.now_ms).known);
+	answer(&world, STEER_LIMIT, 5 * MB);
+	turn(&world, 1000);
+	assert_false(keeping_paused_until(&world.keeping, world.now_ms).known);
+}
+
 static void no_gate_may_make_it_longer(void **state)
 {
 	const struct keep_answer said = {STEER_REST, 0, 500, KEEP_PAUSE_MAX_MS, ""};
@@ -260,7 +303,7 @@ static void no_gate_may_make_it_longer(void **state)
 	add_job(&world, "drive-scsi0", "running");
 	keeping_answered(&world.keeping, &said, world.now_ms);
 	turn(&world, 0);
-	turn(&world, KEEPING_PAUSE_MS - 1);
+	turn(&world, KEEP_PAUSE_CAP_MS - 1);
 	assert_true(world.jobs.jobs[0].paused);
 	turn(&world, 1);
 	assert_false(world.jobs.jobs[0].paused);
@@ -270,7 +313,7 @@ static void no_gate_may_make_it_longer(void **state)
 	add_job(&world, "drive-scsi0", "running");
 	keeping_answered(&world.keeping, &said, world.now_ms);
 	turn(&world, 0);
-	turn(&world, KEEPING_PAUSE_FLEECING_MS - 1);
+	turn(&world, KEEP_PAUSE_CAP_FLEECING_MS - 1);
 	assert_true(world.jobs.jobs[0].paused);
 	turn(&world, 1);
 	assert_false(world.jobs.jobs[0].paused);
@@ -514,6 +557,8 @@ int main(void)
 		cmocka_unit_test(jobs_that_run_together_share_it),
 		cmocka_unit_test(a_rest_is_a_pause),
 		cmocka_unit_test(a_pause_ends_by_itself_and_the_job_runs_as_long),
+		cmocka_unit_test(a_pause_is_known_with_its_end_before_it_is_sent),
+		cmocka_unit_test(what_others_paused_has_no_end_of_ours),
 		cmocka_unit_test(no_gate_may_make_it_longer),
 		cmocka_unit_test(a_slice_between_two_rests_begins_a_new_piece),
 		cmocka_unit_test(time_before_the_jobs_is_no_pause),
