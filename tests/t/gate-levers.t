@@ -71,7 +71,7 @@ lever_is() { # FILTER VALUE: of GET /v1/levers
 
 # --- a rule's own rate, divided ---------------------------------------------------------------------
 fresh
-rules "{ $REBUILD verdict = \"throttle\"; rate = \"10 MB/s\"; }"
+rules "{ $REBUILD verdict = \"throttle\"; rate = \"10 MB/s\"; max_pause = \"1h\"; }"
 nas_rebuild
 gate_start
 job a
@@ -79,8 +79,11 @@ ok 'a job asks while a rebuild runs: throttle, for it has a lever' is 'a["act"]'
 guest a 101
 ok 'its keeper is told the limit' keeps a 101 limit
 ok 'all of it' is 'a["rate"]' 10000000
+ok 'and no longer pause than a keeper makes' is 'a["max_pause_ms"]' 60000
 ok 'with the reason' is 'len(a["reason"]) > 10' true
 ok 'it is in the record, with what it was before' test "$(query "SELECT before || '/' || ticket FROM lever_actions WHERE lever = 'block-jobs' AND target = 'pve1/101' AND put_back = 0")" = "free/$T_a"
+keep a 101 '"fleecing": true'
+ok 'with fleecing too' is 'a["max_pause_ms"]' 600000
 job b
 guest b 102
 keep b 102
