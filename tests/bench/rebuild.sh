@@ -8,9 +8,9 @@
 #   gate     what rebuildgate does by itself with protect = "80%", over = "60s"
 # and then when rebuild and backup are both done: without a gate, held, throttled.
 #
-# Under 60 minutes. QUICK=1: a few points on disks that seek, 7 minutes. KINDS and WRITERS choose; the table is printed and, with the
-# picture, in build/bench-rebuild.{txt,svg}; the log from which both are made is build/bench-rebuild.log
-# (python3 tests/bench/curve.py LOG SVG makes them again).
+# Under 60 minutes (it says at its start what to expect). QUICK=1: a few points on disks that seek, no race, 9 minutes. KINDS and
+# WRITERS choose; the table is printed and, with the picture, in build/bench-rebuild.{txt,svg}; the log from which both are made
+# is build/bench-rebuild.log (python3 tests/bench/curve.py LOG SVG makes them again).
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 B=$(realpath "${BUILD:-build}")
@@ -18,7 +18,7 @@ QUICK=${QUICK:-}
 KINDS=${KINDS:-$([ -n "$QUICK" ] && echo seek || echo "plain seek")}
 WRITERS=${WRITERS:-buffered direct}
 export RIG_BPS=${RIG_BPS:-20000000} RIG_DISKS=5 RIG_DISK_MIB=${DISK_MIB:-16384}
-backup_mib=${MIB:-200} race_mib=${RACE_MIB:-1000} race_lead=20
+backup_mib=${MIB:-140} race_mib=${RACE_MIB:-700} race_lead=20
 declare -A streams=([buffered]=1 [direct]=4)
 LOG=$B/bench-rebuild.log
 
@@ -83,9 +83,9 @@ ensure() {
 	sleep 25 # past what the streams write to
 }
 
-idle() { # [SECONDS]
+idle() { # SECONDS
 	mark begin idle - 0
-	sleep "${1:-12}"
+	sleep "$1"
 	mark end 0
 }
 
@@ -151,7 +151,6 @@ gate_start() { # RULE
 	pbs = ( $(pbs_entry) );
 	storages = ( { name = "store1"; nas = "nas1"; pbs = "pbs1"; datastore = "store1"; } );
 	TEXT
-	rm -f "$work"/record.db*
 	"$B/rebuildgated" --config "$work/gate.conf" 2>>"$B/bench-rebuild.journal" &
 	gate=$!
 	for _ in $(seq 100); do
@@ -159,6 +158,16 @@ gate_start() { # RULE
 		sleep 0.1
 	done
 	echo "no gate: $(tail -n 1 "$B/bench-rebuild.journal")"
+	return 1
+}
+
+# What the rebuild does undisturbed is known: without that the gate would measure it before all else.
+gate_knows() {
+	for _ in $(seq 120); do
+		curl -s -m 5 --unix-socket "$work/sock" http://gate/v1/nas | jq -e '.nas[0].arrays[] | .baseline != null' >/dev/null && return
+		sleep 1
+	done
+	echo "the gate has no baseline after two minutes of undisturbed rebuild"
 	return 1
 }
 
@@ -189,8 +198,8 @@ throttled='verdict = "throttle"; protect = "80%"; running = "throttle"; without_
 by_gate() { # SECONDS
 	ensure $(($1 + 90))
 	gate_start "$throttled"
-	sleep 6
-	idle 24
+	idle "$watch_s"
+	gate_knows
 	behind_gate segment gate 80% "$1"
 	gate_stop
 }
@@ -224,15 +233,19 @@ race() { # alone|ungated|held|throttled
 	say "$kind $writer $1: rebuild $((rebuild / 1000000000)) s, backup $((backup / 1000000000)) s"
 }
 
+# The gate watches while the rebuild is alone, and keeps what it learned for the races after it.
 races() {
 	rig_sink_stop
 	rig_mdadm "echo idle >/sys/block/md2/md/sync_action; sleep 1; mdadm --quiet --stop /dev/md2"
 	rig_make_raid6 "$race_mib"
 	rig_sink_start
+	writer=-
+	gate_start "$throttled"
+	race alone
+	gate_stop
 	for writer in $WRITERS; do
 		port=$(pbs_port "$writer")
-		[ "$writer" != "${WRITERS%% *}" ] || race alone
-		[ "$kind-$writer" != plain-direct ] || continue
+		raced || continue
 		race ungated
 		gate_start 'verdict = "hold"; max_hold = "1h";'
 		race held
@@ -245,39 +258,90 @@ races() {
 
 # --- all of it -------------------------------------------------------------------------------------------------------
 
-# Settings around what facts about both kinds of disks suggest for 80 %, scaled by the disks' rate.
+# Settings around what facts about both kinds of disks suggest for 80 %: limits in 100 kB/s for disks of 20 MB/s, slices and rests
+# in seconds (the first pair more than once), floors in parts of a disk's rate (more than it has: md never yields).
+declare -A limits=([seek-direct]="10 5 30" [seek-buffered]="60 30 100" [plain-direct]="60 40 90" [plain-buffered]="90 60 130")
+declare -A pairs=([seek]="10/30 15/25 6/34" [plain]="8/32 15/25 5/35")
+floors="50 80 1000"
+idle_s=10 steady_s=28 cycles=2 lever4_s=18 watch_s=20 gate_s=120
+if [ -n "$QUICK" ]; then
+	idle_s=8 cycles=1 gate_s=100 floors=''
+	for each in "${!limits[@]}"; do limits[$each]=${limits[$each]%% *}; done
+	for each in "${!pairs[@]}"; do pairs[$each]=${pairs[$each]%% *}; done
+fi
+
+raced() {
+	[ -z "$QUICK" ] && [ "$kind-$writer" != plain-direct ]
+}
+
 curve() {
-	local mb=$((RIG_BPS / 20)) limit
-	local -A limits=([seek-direct]="1 3" [seek-buffered]="4 9" [plain-direct]="4 8" [plain-buffered]="6 12")
-	local -A pairs=([seek-direct]="10/30" [seek-buffered]="10/30" [plain-direct]="8/32" [plain-buffered]="8/32")
+	local each n=$cycles
 	say "$kind disks, $writer writer"
 	idle "$idle_s"
-	for limit in ${limits[$kind-$writer]}; do
-		steady $((limit * mb)) "$steady_s"
-		[ -z "$QUICK" ] || break
+	for each in ${limits[$kind-$writer]}; do
+		steady $((each * RIG_BPS / 200)) "$steady_s"
 	done
-	slices "${pairs[$kind-$writer]}" "$cycles"
-	if [ -z "$QUICK" ]; then
-		slices 15/25 1
-		lever4 "$((RIG_BPS * 8 / 10 / 1024)):4096" 24
-		lever4 200000:4096 24
-	fi
+	for each in ${pairs[$kind]}; do
+		slices "$each" "$n"
+		n=1
+	done
+	for each in $floors; do
+		lever4 "$((RIG_BPS * each / 100 / 1024)):4096" "$lever4_s"
+	done
 	by_gate "$gate_s"
 }
 
-idle_s=12 steady_s=40 cycles=2 gate_s=180
-[ -z "$QUICK" ] || { idle_s=8 steady_s=24 cycles=1 gate_s=100; }
+# What is going to be measured goes into the log: curve.py misses what is not there then.
+plan() {
+	for kind in $KINDS; do
+		for writer in $WRITERS; do
+			echo "P curve $kind $writer"
+			[ -z "$QUICK" ] || continue
+			if raced; then
+				echo "P race $kind $writer"
+			else
+				echo "P unraced $kind $writer it would not fit into the hour"
+			fi
+		done
+	done
+}
+
+# Seconds that all of it takes: after each segment comes writing out (7 s) and an idle one; a curve begins with a new rebuild.
+estimate() {
+	local each n turn=$((idle_s + 7)) race_s=$((race_mib * 1048576 / RIG_BPS + 8)) sum=0
+	for kind in $KINDS; do
+		sum=$((sum + 40))
+		[ -n "$QUICK" ] || sum=$((sum + race_s + 20))
+		for writer in $WRITERS; do
+			sum=$((sum + 30 + idle_s + watch_s + 3 + gate_s + turn))
+			for each in ${limits[$kind-$writer]}; do sum=$((sum + steady_s + turn)); done
+			n=$cycles
+			for each in ${pairs[$kind]}; do
+				sum=$((sum + (${each%/*} + ${each#*/}) * n + turn))
+				n=1
+			done
+			for each in $floors; do sum=$((sum + lever4_s + turn)); done
+			# Ungated about half as long again as alone; held a little longer than alone; throttled about twice.
+			! raced || sum=$((sum + race_s * 9 / 2))
+		done
+	done
+	echo "$sum"
+}
+
+say "about $(($(estimate) / 60)) minutes"
 rig_build
 : >"$LOG"
 : >"$B/bench-rebuild.journal"
 : >"$B/bench-rebuild.levers"
 echo "C $RIG_BPS ${RIG_SEEK_MS:-8} $backup_mib $race_mib $race_lead" >>"$LOG"
+plan >>"$LOG"
 for kind in $KINDS; do
 	rig_nas "$kind"
 	RIG_DISKS_KIND=$kind rig_start
 	rig_known_hosts "$work/known_hosts"
 	cp "$(rig_key)" "$work/key"
 	chmod 600 "$work/key"
+	rm -f "$work"/record.db*
 	rig_make_raid6
 	rig_sink_start
 	# shellcheck disable=SC2086 # a list of words
