@@ -7,15 +7,16 @@
 #include "cli/cli.h"
 #include "cli/show.h"
 
-/* "limit 6.0 MB/s", "rest". */
+/* "limit 6.0 MB/s", "floor 20 MB/s", "rest". */
 static const char *path_text(const json_t *object, char *text)
 {
 	const char *path = out_text_of(object, "path");
-	char rate[UNITS_TEXT_MAX];
+	struct opt rate = out_int_of(object, "rate");
+	char number[UNITS_TEXT_MAX];
 
-	if (strcmp(path, "limit") != 0)
+	if (!rate.known || (strcmp(path, "limit") != 0 && strcmp(path, "floor") != 0))
 		return path;
-	snprintf(text, 2 * UNITS_TEXT_MAX, "limit %s", out_rate(out_int_of(object, "rate"), rate));
+	snprintf(text, 2 * UNITS_TEXT_MAX, "%s %s", path, out_rate(rate, number));
 	return text;
 }
 
@@ -174,10 +175,29 @@ bool show_levers(
 	return buf->len > before;
 }
 
+/* What the record says of a backup server's rule is the rule itself, to be made again from it: here
+ * its rate, and until when it holds. */
+static const char *action_text(const char *said, char *text, size_t size)
+{
+	struct err err = {0};
+	json_t *rule = *said == '{' ? json_read(said, strlen(said), &err) : NULL;
+	const char *frame = out_text_of(rule, "timeframe");
+	char number[UNITS_TEXT_MAX];
+
+	if (!rule || !out_int_of(rule, "rate-in").known) {
+		json_decref(rule);
+		return said;
+	}
+	snprintf(text, size, "rate-in %s%s%.60s", out_rate(out_int_of(rule, "rate-in"), number),
+		*frame ? ", " : "", frame);
+	json_decref(rule);
+	return text;
+}
+
 void show_lever_actions(const struct out *out, const json_t *list, struct buf *buf)
 {
 	static const char *const names[] = {"TIME", "LEVER", "ON", "BEFORE", "AFTER", "TICKET"};
-	char text[UNITS_TEXT_MAX];
+	char text[UNITS_TEXT_MAX], said[128];
 	struct table table;
 	size_t i;
 
@@ -189,11 +209,11 @@ void show_lever_actions(const struct out *out, const json_t *list, struct buf *b
 		table_cell(&table, out_when(out, out_int_of(action, "time_utc_ms"), text));
 		table_cell(&table, out_text_of(action, "lever"));
 		table_cell(&table, out_text_of(action, "target"));
-		table_cell(&table, out_text_of(action, "before"));
+		table_cell(&table, action_text(out_text_of(action, "before"), said, sizeof(said)));
 		table_cell(&table,
 			json_is_true(json_object_get(action, "put_back"))
 				? "put back"
-				: out_text_of(action, "after"));
+				: action_text(out_text_of(action, "after"), said, sizeof(said)));
 		snprintf(text, sizeof(text), "T%lld", (long long)ticket.v);
 		table_cell(&table, ticket.known && ticket.v ? text : "");
 		table_note(&table, out_text_of(action, "why"));

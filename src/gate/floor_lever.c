@@ -104,7 +104,8 @@ void floor_lever_free(struct floor_lever *lever, const char *array, const char *
 
 	if (!one)
 		return;
-	if (one->want_kib.known || one->floor_moved)
+	/* The first reason stays: who steers asks again and again until it is done. */
+	if (one->want_kib.known || (one->floor_moved && !one->why[0]))
 		keep_why(one->why, why);
 	one->want_kib = OPT_NONE;
 	one->want_stripe = false;

@@ -22,10 +22,10 @@ static void standing(const struct order_state *now, char *ret, size_t size)
 	char cache[40] = "";
 
 	if (now->stripe_cache.known)
-		snprintf(cache, sizeof(cache), ", stripe cache %lld",
+		snprintf(cache, sizeof(cache), ", stripe cache %lld pages",
 			(long long)now->stripe_cache.v);
 	if (now->speed_min_kib.known)
-		snprintf(ret, size, "%lld (%s)%s", (long long)now->speed_min_kib.v,
+		snprintf(ret, size, "%lld KiB/s (%s)%s", (long long)now->speed_min_kib.v,
 			now->speed_min_local ? "local" : "system", cache);
 	else
 		snprintf(ret, size, "not told by the NAS%s", cache);
@@ -38,9 +38,9 @@ bool floor_record(const struct floor_lever *lever, struct floor_array *array)
 	if (!array->before[0])
 		standing(&array->now, array->before, sizeof(array->before));
 	if (lever->kib.known)
-		snprintf(kib, sizeof(kib), "%lld (local)", (long long)lever->kib.v);
+		snprintf(kib, sizeof(kib), "%lld KiB/s (local)", (long long)lever->kib.v);
 	if (lever->pages.known)
-		snprintf(cache, sizeof(cache), "%sstripe cache %lld", kib[0] ? ", " : "",
+		snprintf(cache, sizeof(cache), "%sstripe cache %lld pages", kib[0] ? ", " : "",
 			(long long)lever->pages.v);
 	snprintf(after, sizeof(after), "%s%s", kib, cache);
 	if (!levers_record(lever->gate, 0, "sync-speed", target_of(lever, array, target),

@@ -6,6 +6,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/units.h"
 #include "gate/levers.h"
 #include "gate/pbs_lever_impl.h"
 
@@ -200,13 +201,16 @@ static void take_clock(struct pbs_lever *lever, const char *body, size_t len, in
 static void take_change(struct pbs_lever *lever, enum pbs_op op, int64_t now_ms)
 {
 	int64_t rate = op == PBS_OP_DELETE ? 0 : lever->draft.rate_in;
+	char text[UNITS_TEXT_MAX];
 
 	if (op == PBS_OP_CREATE)
 		log_notice(
-			"The traffic to '%s' is throttled by our traffic-control rule: %s. It is "
-			"for all clients of that server, other datastores' too; restores are not "
-			"touched",
-			lever->name, lever->why);
+			"The traffic to '%s' stands under our traffic-control rule, %s now: %s. It "
+			"is for all clients of that server, other datastores' too; restores are "
+			"not touched",
+			lever->name,
+			rate >= PBS_OPEN_RATE ? "without a limit" : rate_show(rate, text),
+			lever->why);
 	if (op == PBS_OP_DELETE) {
 		record(lever, "none", true);
 		log_notice("Our traffic-control rule on '%s' is removed", lever->name);

@@ -196,6 +196,7 @@ gate_start
 # --- the floor -----------------------------------------------------------------------------------------
 does recovery 40000 0
 ok 'the rebuild is seen' wait_for 20 quiet operation_is recovery
+ok 'the lever stands there before it is needed' lever_is sync-speed '["target"]' nas1
 ok 'and after a while its undisturbed pace' wait_for 120 quiet knows
 job '"n_qemu": 0'
 ok 'a job of containers onto a folder is throttled: the NAS itself has a lever' is 'a["act"]' throttle
@@ -207,6 +208,7 @@ ok 'it was in the record before' test "$(query "SELECT count(*) FROM lever_actio
 api GET /v1/status
 ok 'the ticket says what reaches it' is 'a["tickets"][0]["lever"]["by"]' sync-speed
 ok 'levers show it' wait_for 20 quiet lever_is sync-speed '["set"]' true
+ok 'the command says at what' eval '"$BUILD/rebuildgate" --socket "$SOCK" levers | grep -Eq "^sync-speed +nas1/md2 +floor [0-9.]+ [kM]B/s "'
 ok 'that it ends by itself' lever_is sync-speed '["until_utc_ms"] is not None' true
 does recovery 40000 0
 end

@@ -233,8 +233,8 @@ static void a_floor_is_looked_at_recorded_and_set(void **data)
 	moved = recorded();
 	assert_int_equal(moved.n, 1);
 	assert_string_equal(moved.text,
-		"sync-speed nas1/md2: 1000 (system), stripe cache 256 -> 16000 (local), stripe "
-		"cache 5242");
+		"sync-speed nas1/md2: 1000 KiB/s (system), stripe cache 256 pages -> 16000 KiB/s "
+		"(local), stripe cache 5242 pages");
 }
 
 static void small_changes_are_none(void **data)
@@ -277,6 +277,17 @@ static void what_is_not_wanted_any_more_is_put_back(void **data)
 	floor_lever_free(lever, "md2", "again");
 	run();
 	orders_are("");
+}
+
+static void the_first_reason_to_put_back_is_recorded(void **data)
+{
+	(void)data;
+	floored();
+	floor_lever_free_all(lever, "root wants everything put back");
+	floor_lever_free(lever, "md2", "the floor keeps the share");
+	assert_string_equal(lever->arrays[0].why, "root wants everything put back");
+	run();
+	orders_are("free md2\n");
 }
 
 static void the_settings_say_what_may_be_moved(void **data)
@@ -726,6 +737,7 @@ int main(int argc, char **argv)
 		TEST(small_changes_are_none),
 		TEST(a_floor_is_renewed_as_it_is),
 		TEST(what_is_not_wanted_any_more_is_put_back),
+		TEST(the_first_reason_to_put_back_is_recorded),
 		TEST(the_settings_say_what_may_be_moved),
 		TEST(a_cache_that_is_large_enough_stays),
 		TEST(what_the_record_says_is_moved_is_put_back_at_the_start),
