@@ -221,6 +221,7 @@ void levers_close(struct levers *levers)
 	levers->now = clock_now();
 	free_everything(levers, "the gate stops");
 	paces_save(levers);
+	stores_forget(levers);
 	timer_close(&levers->timer);
 	free(levers);
 }

@@ -2,7 +2,7 @@
 /*
  * What the files of the levers share: levers.c (life, order of a run), levers_jobs.c (which jobs
  * are slowed, by which path), levers_steer.c (one controller for each array),
- * levers_pace.c (what jobs moved), levers_keep.c (keepers), levers_move.c (backup servers, the NAS's own levers), levers_record.c (the record),
+ * levers_pace.c (what jobs moved), levers_stores.c (servers' datastores), levers_keep.c (keepers), levers_move.c (backup servers, the NAS's own levers), levers_record.c (the record),
  * levers_tell.c (the journal), levers_show.c (JSON).
  */
 #ifndef RG_GATE_LEVERS_IMPL_H
@@ -23,6 +23,7 @@
 #define LEVERS_PACES 64
 #define LEVERS_SAID 256
 #define LEVERS_RECORDED 128
+#define SERVER_STORES_MAX 64
 #define LEVERS_BUSY_MS (2 * MS_SECOND) /* between looks while something is set */
 #define KEEPER_FREE_MS MS_MINUTE       /* a keeper without a gate frees its guest after so long */
 #define KEEPER_SILENT_MS (20 * MS_SECOND)
@@ -107,6 +108,9 @@ struct server_part {
 	int64_t rate;
 	int64_t since_ms; /* boot time since which something is wanted of it; 0: not */
 	char why[200];
+	int64_t stores_ms; /* boot time; it is not asked for its datastores before */
+	size_t n_stores;
+	char stores[SERVER_STORES_MAX][SETTINGS_WORD_MAX]; /* as far as the token sees them */
 };
 
 /* What a storage's backups moved at the share that was protected. */
@@ -159,6 +163,7 @@ struct levers {
 	size_t n_servers;
 	struct server_part servers[SETTINGS_MAX_PBS];
 	struct paced paces[LEVERS_PACES];
+	char stores_of[NAS_NAME_MAX]; /* is being asked for its datastores; "": none */
 	bool paces_new; /* other than what the record has */
 	int64_t paces_saved_ms;
 	struct said said[LEVERS_SAID];
@@ -230,6 +235,11 @@ bool floor_gives_way(struct levers *levers, const struct steered *steered);
 #define READS_TEXT "clients read, and no token tells whether that is a restore"
 /* Adds that to what is said of the array. */
 void floor_say(struct levers *levers, struct steered *steered);
+
+/* levers_stores.c: asks servers whose rule is set which datastores it slows. */
+void stores_ask(struct levers *levers);
+void stores_forget(struct levers *levers);
+
 struct floor_lever *levers_floor(struct levers *levers, const char *nas);
 /* The least that the NAS's own floor may be counted on for: it is set up, allowed and works. */
 bool floor_usable(struct levers *levers, const char *nas, const char *array);

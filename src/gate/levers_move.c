@@ -89,6 +89,7 @@ void servers_move(struct levers *levers)
 	}
 	for (i = 0; i < levers->n_servers; i++)
 		want(levers, &levers->servers[i]);
+	stores_ask(levers);
 }
 
 void servers_free(struct levers *levers, const char *why)

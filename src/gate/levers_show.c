@@ -125,31 +125,57 @@ static void add_bystanders(const struct levers *levers, const char *pbs, json_t 
 	}
 }
 
+static const char *datastore_of(const struct storage_settings *storage)
+{
+	return storage->datastore[0] ? storage->datastore : storage->name;
+}
+
+/* Whether a throttled job writes to the datastore: then it is not slowed by the way. */
+static bool is_meant(const struct levers *levers, const char *pbs, const char *store)
+{
+	const struct settings *settings = levers->gate->settings;
+	size_t i;
+
+	for (i = 0; i < levers->n_jobs; i++) {
+		const struct storage_settings *storage =
+			settings_storage(settings, levers->jobs[i].storage);
+
+		if (levers->jobs[i].throttled && storage && !strcmp(storage->pbs, pbs) &&
+			!strcmp(datastore_of(storage), store))
+			return true;
+	}
+	return false;
+}
+
+static void add_store(const struct levers *levers, const char *pbs, const char *store, json_t *list)
+{
+	size_t i;
+
+	if (is_meant(levers, pbs, store))
+		return;
+	for (i = 0; i < json_array_size(list); i++)
+		if (strcmp(json_string_value(json_array_get(list, i)), store) == 0)
+			return;
+	append(list, json_string(store));
+}
+
 /* What else the rule slows: all of a host's streams share it. Restores are not among that: what
- * they read goes the other way, which has no rate. */
-static json_t *touches_json(const struct levers *levers, const char *pbs)
+ * they read goes the other way, which has no rate. The token need not see all datastores. */
+static json_t *touches_json(const struct levers *levers, const struct server_part *part)
 {
 	const struct settings *settings = levers->gate->settings;
 	json_t *list = json_array();
-	size_t i, j;
+	size_t i;
 
-	for (i = 0; list && i < settings->n_storages; i++) {
-		const struct storage_settings *storage = &settings->storages[i];
-		bool used = false;
-
-		if (strcmp(storage->pbs, pbs) != 0)
-			continue;
-		for (j = 0; j < levers->n_jobs; j++)
-			used = used ||
-				(levers->jobs[j].throttled &&
-					!strcmp(levers->jobs[j].storage, storage->name));
-		if (!used)
-			append(list,
-				json_string(storage->datastore[0] ? storage->datastore
-								  : storage->name));
-	}
-	if (list)
-		add_bystanders(levers, pbs, list);
+	for (i = 0; list && i < settings->n_storages; i++)
+		if (strcmp(settings->storages[i].pbs, part->pbs) == 0)
+			add_store(levers, part->pbs, datastore_of(&settings->storages[i]), list);
+	for (i = 0; list && i < part->n_stores; i++)
+		add_store(levers, part->pbs, part->stores[i], list);
+	if (!list)
+		return NULL;
+	append(list, json_string("any other datastore of this server"));
+	add_bystanders(levers, part->pbs, list);
 	return list;
 }
 
@@ -173,7 +199,7 @@ static json_t *server_json(const struct levers *levers, const struct server_part
 	json_put_bool(object, "settled", state.settled);
 	json_put_opt(object, "moved", state.moved);
 	json_put(object, "touches",
-		state.path > STEER_FREE ? touches_json(levers, part->pbs) : json_array());
+		state.path > STEER_FREE ? touches_json(levers, part) : json_array());
 	return object;
 }
 

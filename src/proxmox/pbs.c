@@ -200,3 +200,10 @@ bool pbs_namespaces_get(const char *store, struct api_call *ret, struct err *err
 {
 	return of_store("GET", store, "namespace", ret, err) && form_end(ret, err);
 }
+
+bool pbs_datastores_get(struct api_call *ret, struct err *err)
+{
+	*ret = (struct api_call){0};
+	form_begin(ret, "GET", "/admin/datastore");
+	return form_end(ret, err);
+}

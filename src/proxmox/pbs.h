@@ -56,6 +56,8 @@ bool pbs_verify_start(const char *store, struct api_call *ret, struct err *err);
 bool pbs_verify_job_run(const char *id, struct api_call *ret, struct err *err);
 bool pbs_groups_get(const char *store, const char *ns, struct api_call *ret, struct err *err);
 bool pbs_namespaces_get(const char *store, struct api_call *ret, struct err *err);
+/* The answer has those only that the token may see. */
+bool pbs_datastores_get(struct api_call *ret, struct err *err);
 
 /* Answers (the body of a success). `each` is called for each element, in order, before a later
  * element is looked at; a malformed answer is ERR_PROTOCOL and says what was wrong. */
@@ -103,6 +105,8 @@ struct pbs_group {
 bool pbs_groups_read(const char *body, size_t len,
 	void (*each)(void *data, const struct pbs_group *group), void *data, struct err *err);
 bool pbs_namespaces_read(const char *body, size_t len, void (*each)(void *data, const char *ns),
+	void *data, struct err *err);
+bool pbs_datastores_read(const char *body, size_t len, void (*each)(void *data, const char *store),
 	void *data, struct err *err);
 /* The server's local time minus UTC, in seconds (from `time` and `localtime`). */
 bool pbs_time_read(const char *body, size_t len, int64_t *ret_offset_s, struct err *err);

@@ -37,25 +37,37 @@ bool pbs_groups_read(const char *body, size_t len,
 	return ok;
 }
 
-bool pbs_namespaces_read(const char *body, size_t len, void (*each)(void *data, const char *ns),
-	void *data, struct err *err)
+/* One text of each element. */
+static bool read_names(const char *body, size_t len, const char *what, const char *member,
+	void (*each)(void *data, const char *name), void *data, struct err *err)
 {
-	static const char what[] = "the namespaces";
 	json_t *root;
 	const json_t *list = answer_list(body, len, what, &root, err);
-	const char *ns;
+	const char *name;
 	bool ok = list != NULL;
 	size_t i;
 
 	for (i = 0; ok && i < json_array_size(list); i++) {
-		ns = NULL;
-		ok = json_get_text(json_array_get(list, i), "ns", &ns, err) ||
+		name = NULL;
+		ok = json_get_text(json_array_get(list, i), member, &name, err) ||
 			answer_bad(what, i, err);
 		if (ok)
-			each(data, ns);
+			each(data, name);
 	}
 	json_decref(root);
 	return ok;
+}
+
+bool pbs_namespaces_read(const char *body, size_t len, void (*each)(void *data, const char *ns),
+	void *data, struct err *err)
+{
+	return read_names(body, len, "the namespaces", "ns", each, data, err);
+}
+
+bool pbs_datastores_read(const char *body, size_t len, void (*each)(void *data, const char *store),
+	void *data, struct err *err)
+{
+	return read_names(body, len, "the datastores", "store", each, data, err);
 }
 
 bool pbs_time_read(const char *body, size_t len, int64_t *ret_offset_s, struct err *err)

@@ -395,7 +395,7 @@ class Pbs:
         return [
             {"store": name, "comment": None, "maintenance": None}
             for name in stores
-            if request.privs("/datastore/" + name)
+            if any(priv.startswith("Datastore.") for priv in request.privs("/datastore/" + name))
         ]
 
     @staticmethod

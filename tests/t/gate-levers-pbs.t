@@ -15,8 +15,8 @@ PRINT=$(openssl x509 -in "$PBS/cert.pem" -noout -fingerprint -sha256 | sed 's/.*
 pbs_state() {
 	rm -f "$PBS/state.json" "$PBS/log"
 	cat >"$PBS/state.json" <<-'TEXT'
-	{"tokens": {"gate@pbs!rg": {"secret": "s3cret", "privs": {"/": ["Sys.Audit", "Sys.Modify"], "/system/tasks": ["Sys.Audit", "Sys.Modify"], "/datastore/store1": ["Datastore.Audit"]}}},
-	 "datastores": {"store1": {"namespaces": {"": []}}, "store2": {"namespaces": {"": []}}}}
+	{"tokens": {"gate@pbs!rg": {"secret": "s3cret", "privs": {"/": ["Sys.Audit", "Sys.Modify"], "/system/tasks": ["Sys.Audit", "Sys.Modify"], "/datastore/store1": ["Datastore.Audit"], "/datastore/store3": ["Datastore.Audit"]}}},
+	 "datastores": {"store1": {"namespaces": {"": []}}, "store2": {"namespaces": {"": []}}, "store3": {"namespaces": {"": []}}, "unseen": {"namespaces": {"": []}}}}
 	TEXT
 }
 pbs_start() {
@@ -109,7 +109,8 @@ print("yes" if made and first is not None and first / 1000 <= min(made) + 0.002 
 PY
 )" = yes
 ok 'levers show it' wait_for 20 quiet lever_is '["set"]' true
-ok 'and which other datastores it touches' lever_is '["touches"]' "['store2']"
+ok 'and which other datastores it touches, of its storages and of those that the token sees there' wait_for 20 quiet lever_is '["touches"]' "['store2', 'store3', 'any other datastore of this server']"
+ok 'for these the server is asked once' test "$(grep -c '"/api2/json/admin/datastore"' "$PBS/log")" = 1
 ok 'and when it lapses by itself: within two hours' lever_is '["until_utc_ms"] / 1000 - __import__("time").time() > 0 and a["levers"][0]["until_utc_ms"] / 1000 - __import__("time").time() < 7200' true
 api GET /v1/status
 ok 'the ticket says what slows it' is 'a["tickets"][0]["lever"]["by"]' traffic-control

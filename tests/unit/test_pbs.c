@@ -139,6 +139,8 @@ static void the_other_calls_have_their_paths(void **state)
 	is_call(&call, "GET", "/api2/json/admin/datastore/nas/groups", "");
 	assert_true(pbs_namespaces_get("nas", &call, &err));
 	is_call(&call, "GET", "/api2/json/admin/datastore/nas/namespace", "");
+	assert_true(pbs_datastores_get(&call, &err));
+	is_call(&call, "GET", "/api2/json/admin/datastore", "");
 	assert_false(pbs_gc_start("a/../b", &call, &err));
 	assert_false(pbs_verify_job_run("", &call, &err));
 	assert_false(pbs_task_stop("UPID:pbs:x", &call, &err));
@@ -382,6 +384,8 @@ static void groups_and_namespaces_are_read(void **state)
 		"\"last-backup\":5}]}";
 	static const char spaces[] =
 		"{\"data\":[{\"ns\":\"\"},{\"ns\":\"a/b\",\"comment\":\"x\"}]}";
+	static const char stores[] = "{\"data\":[{\"store\":\"store1\",\"comment\":\"x\"},"
+				     "{\"store\":\"store2\"}]}";
 	static const char *const bad[] = {"{\"data\":[{\"backup-type\":\"vm\"}]}",
 		"{\"data\":[null]}",
 		"{\"data\":[{\"backup-type\":\"vm\",\"backup-id\":\"1\",\"last-backup\":-1}]}",
@@ -397,6 +401,11 @@ static void groups_and_namespaces_are_read(void **state)
 	names[0] = '\0';
 	assert_true(pbs_namespaces_read(spaces, strlen(spaces), take_name, NULL, &err));
 	assert_string_equal(names, "<><a/b>");
+	names[0] = '\0';
+	assert_true(pbs_datastores_read(stores, strlen(stores), take_name, NULL, &err));
+	assert_string_equal(names, "<store1><store2>");
+	assert_false(pbs_datastores_read(spaces, strlen(spaces), take_name, NULL, &err));
+	assert_int_equal(err.kind, ERR_PROTOCOL);
 	for (i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
 		err = (struct err){0};
 		assert_false(pbs_groups_read(bad[i], strlen(bad[i]), take_group, NULL, &err));
