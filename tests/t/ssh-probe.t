@@ -307,6 +307,8 @@ test_command() {
 	fits "too much output" '^too-much-output .* more than 256 KiB$' "$(look flood)"
 	fits "an exit status, with the first line of the complaint" \
 		'^exit-status login whole 4 .* status 3: mdstat: no such thing$' "$(look status)"
+	is "the next look logs in anew: what is forced may be another command now" "login login" \
+		"$(look status looks=2 | cut -d' ' -f2 | tr '\n' ' ' | sed 's/ $//')"
 	fits "an exit status after a whole mdstat is a reading" \
 		'^ok login partial [1-9].* status 3$' "$(look late)"
 	fits "a command that is killed" '^exit-status .* killed by SIGKILL$' "$(look killed)"
