@@ -2,8 +2,9 @@
 /*
  * What the files of the levers share: levers.c (life, order of a run), levers_jobs.c (which jobs
  * are slowed, by which path), levers_steer.c (one controller for each array),
- * levers_pace.c (what jobs moved), levers_stores.c (servers' datastores), levers_keep.c (keepers), levers_move.c (backup servers, the NAS's own levers), levers_record.c (the record),
- * levers_tell.c (the journal), levers_show.c (JSON).
+ * levers_pace.c (what jobs moved), levers_stores.c (servers' datastores), levers_keep.c (keepers),
+ * levers_move.c (backup servers, the NAS's own levers), levers_record.c (the record), levers_tell.c
+ * (the journal), levers_show.c (JSON).
  */
 #ifndef RG_GATE_LEVERS_IMPL_H
 #define RG_GATE_LEVERS_IMPL_H
@@ -164,7 +165,7 @@ struct levers {
 	struct server_part servers[SETTINGS_MAX_PBS];
 	struct paced paces[LEVERS_PACES];
 	char stores_of[NAS_NAME_MAX]; /* is being asked for its datastores; "": none */
-	bool paces_new; /* other than what the record has */
+	bool paces_new;               /* other than what the record has */
 	int64_t paces_saved_ms;
 	struct said said[LEVERS_SAID];
 	struct recorded recorded[LEVERS_RECORDED];
@@ -202,8 +203,7 @@ struct job_path {
 };
 struct job_path levers_path(struct levers *levers, uint64_t arrays);
 /* Whether the job's path is steered for this array. */
-bool steered_has(
-	const struct levers *levers, const struct steered *s, const struct lever_job *job);
+bool steered_has(const struct levers *levers, const struct steered *s, const struct lever_job *job);
 
 /* levers_pace.c */
 /* What a storage's backups moved, all together, at which protected share; false where it was never

@@ -77,8 +77,7 @@ struct steered *steered_make(struct levers *levers, const char *nas, const char 
 	return slot;
 }
 
-bool steered_has(
-	const struct levers *levers, const struct steered *s, const struct lever_job *job)
+bool steered_has(const struct levers *levers, const struct steered *s, const struct lever_job *job)
 {
 	return job->by > BY_FLOOR && (job->arrays >> (s - levers->arrays) & 1);
 }
