@@ -37,7 +37,8 @@ static void child_look(struct child *child)
 			target->command[0] ? target->command : look_command(), deadline_ms, result);
 	else
 		probe_fail(result, SENSOR_FAULT, "'%s' is neither on ssh nor local", target->name);
-	/* A login keeps the forced command that it began with, also when it has been mended since. */
+	/* A login keeps the forced command that it began with, also when it has been mended since.
+	 */
 	if (result->sensor != SENSOR_OK)
 		nas_ssh_drop(&child->link);
 }
