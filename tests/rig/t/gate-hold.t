@@ -26,7 +26,7 @@ ok "check says what a job would get" eval 'gate check nas; [ $? = 75 ]'
 job web --guest 101:qemu:snapshot:web --guest 102:lxc:snapshot:mail
 ok "a job that asks meanwhile is held" job_said web '^INFO: rebuildgate: held: .*md2 on nas1 is in recovery'
 ok "its line says until when at most, and what then" \
-	job_said web 'held: .*ends at the latest at .*\(in 7h 59min\), then the job goes on at full speed'
+	job_said web 'held: .*ends at the latest at .*\(in 7h 59min\), then the job goes on throttled'
 ok "and how to let it go" job_said web "held: .*as root on pve1: rebuildgate release T1 --reason .*\\[decision 1\\]"
 ok "vzdump's lock is not taken" job_not_said web 'lock taken'
 ok "status shows the job" holds_true /v1/status '.tickets[0] | .state == "held" and .rule == "rebuild" and .then == "throttle"'
@@ -67,15 +67,15 @@ must slow
 must rig_fail_and_readd vdc
 ok "a rebuild that starts meanwhile is seen" wait_until operation_is recovery
 touch "$GATE/copy"
-ok "before the next guest the job waits" job_said web 'rebuildgate: held: .*md2 on nas1 is in recovery.* then the job goes on at full speed'
+ok "before the next guest the job waits" job_said web 'rebuildgate: held: .*md2 on nas1 is in recovery.* then the job goes on throttled'
 ok "within its recheck" recorded "SELECT 1 FROM decisions WHERE phase = 'backup-start' AND guest = 102 AND act = 'hold' AND rule = 'rebuild'"
 job_wait web
 is "and goes on though the rebuild does" "${ENDED[web]} $(rig_sysfs sync_action)" "0 recover"
-ok "throttled, which without a lever is as it always was" \
-	recorded "SELECT 1 FROM decisions WHERE phase = 'backup-start' AND guest = 102 AND verdict = 'throttle' AND act = 'allow' AND step = 7"
-ok "that is said" job_said web 'rebuildgate: go after a hold of .*\(mid_job\): throttle'
-ok "with a warning that nothing can throttle it" job_said web 'rebuildgate: WARNING: no lever is set up'
-ok "at the array at rest no guest needed a line" eval '[ "$(job_lines web "^INFO: rebuildgate: ")" = 4 ]'
+ok "throttled, for a virtual machine has a lever" \
+	recorded "SELECT 1 FROM decisions WHERE phase = 'backup-start' AND guest = 102 AND verdict = 'throttle' AND act = 'throttle' AND step = 7"
+ok "that is said" job_said web 'rebuildgate: go, throttled after a hold of .*\(mid_job\): throttle'
+ok "without a warning that nothing could throttle it" job_not_said web 'no lever is set up'
+ok "at the array at rest no guest needed a line" eval '[ "$(job_lines web "^INFO: rebuildgate: ")" = 3 ]'
 rm "$GATE/copy"
 job late --guest 103:qemu:snapshot:mx
 ok "a job that asks now is held" job_said late 'rebuildgate: held: '
