@@ -89,7 +89,7 @@ class Segment:
 
 def read(path):
     machines, races, plan, conf = {}, [], [], ("0", "?", "?", "?", "?")
-    machine, segment = None, None
+    machine, segment, pending = None, None, Samples()
     with open(path, encoding="ascii") as file:
         for line in file:
             words = line.split()

@@ -18,7 +18,7 @@ QUICK=${QUICK:-}
 KINDS=${KINDS:-$([ -n "$QUICK" ] && echo seek || echo "plain seek")}
 WRITERS=${WRITERS:-buffered direct}
 export RIG_BPS=${RIG_BPS:-20000000} RIG_DISKS=5 RIG_DISK_MIB=${DISK_MIB:-16384}
-backup_mib=${MIB:-140} race_mib=${RACE_MIB:-700} race_lead=20
+backup_mib=${MIB:-120} race_mib=${RACE_MIB:-600} race_lead=20
 declare -A streams=([buffered]=1 [direct]=4)
 LOG=$B/bench-rebuild.log
 
@@ -263,7 +263,7 @@ races() {
 declare -A limits=([seek-direct]="10 5 30" [seek-buffered]="60 30 100" [plain-direct]="60 40 90" [plain-buffered]="90 60 130")
 declare -A pairs=([seek]="10/30 15/25 6/34" [plain]="8/32 15/25 5/35")
 floors="50 80 1000"
-idle_s=10 steady_s=28 cycles=2 lever4_s=18 watch_s=20 gate_s=120
+idle_s=8 steady_s=25 cycles=2 lever4_s=15 watch_s=20 gate_s=120
 if [ -n "$QUICK" ]; then
 	idle_s=8 cycles=1 gate_s=100 floors=''
 	for each in "${!limits[@]}"; do limits[$each]=${limits[$each]%% *}; done
