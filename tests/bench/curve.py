@@ -390,7 +390,7 @@ def picture(machines, path):
         for column, writer in enumerate(sorted({s.writer for s in shown})):
             panels.append(Panel(column * WIDTH, row_at * HEIGHT + LEGEND, "%s disks, %s" % (kind, WRITERS[writer]),
                                 [s for s in shown if s.writer == writer]))
-    wide = max([p.x + WIDTH for p in panels] + [LEFT + 700])
+    wide = max([p.x + WIDTH for p in panels] + [LEFT + 760])
     high = max([p.y for p in panels] + [0]) + HEIGHT
     out.append('<svg xmlns="http://www.w3.org/2000/svg" width="%d" height="%d" viewBox="0 0 %d %d" '
                'font-family="sans-serif" font-size="12">' % (wide, high, wide, high))
