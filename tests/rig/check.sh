@@ -7,11 +7,12 @@ if [ $# = 0 ]; then
 	mapfile -t names < <(cd tests/rig/t && printf '%s\n' *.t)
 	set -- "${names[@]}"
 fi
-# Machines wait more than they compute: two at a time. But not where one measures what disks or the throttle do.
+# Machines wait more than they compute: two at a time. But not where one measures what disks do.
 both=() alone=()
 for name in "$@"; do
 	case ${name%.t} in
-	disks | throttle) alone+=("tests/rig/t/${name%.t}.t") ;;
+	disks) alone+=("tests/rig/t/${name%.t}.t") ;;
+	throttle) both=("tests/rig/t/${name%.t}.t" "${both[@]}") ;; # the longest begins first
 	*) both+=("tests/rig/t/${name%.t}.t") ;;
 	esac
 done
