@@ -138,11 +138,34 @@ static void take_job(struct keeping *keeping, const struct qmp_job *job, int64_t
 		own->own_speed = job->speed;
 }
 
+/* What all jobs will have read. A job knows its length when it begins, and is listed until the last
+ * one is done: with all of them there and begun it is known, and stays so. */
+static void add_up(struct keeping *keeping, const struct qmp_state *state)
+{
+	int64_t total = 0, len;
+	size_t i;
+
+	if (!state->n || state->n < keeping->n_most)
+		return;
+	keeping->n_most = state->n;
+	keeping->total = OPT_NONE;
+	for (i = 0; i < state->n; i++) {
+		const struct qmp_job *job = &state->jobs[i];
+
+		len = job->len > job->offset ? job->len : job->offset;
+		if (strcmp(job->status, "created") == 0 || len < 0 || total > INT64_MAX - len)
+			return;
+		total += len;
+	}
+	keeping->total = OPT(total);
+}
+
 static void take(struct keeping *keeping, const struct qmp_state *state)
 {
 	bool first = !keeping->seen;
 	size_t i;
 
+	add_up(keeping, state);
 	keeping->last = *state;
 	forget_gone(keeping);
 	for (i = 0; i < state->n; i++)
@@ -398,6 +421,7 @@ void keeping_tell(const struct keeping *keeping, struct keep_ask *ret)
 	ret->path = in_force(keeping, &ret->rate);
 	ret->n_jobs = (int64_t)keeping->last.n;
 	ret->moved = pace(keeping);
+	ret->total = keeping->total;
 	trouble(keeping, ret->trouble, sizeof(ret->trouble));
 }
 

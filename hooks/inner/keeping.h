@@ -58,6 +58,8 @@ struct keeping {
 	int64_t moved;         /* bytes since the mark */
 	struct opt mark_ms;    /* the look up to which the gate was told */
 	struct opt pace;       /* bytes/s, as told last */
+	size_t n_most;         /* jobs that were listed at once */
+	struct opt total;      /* bytes that they will have read, all together */
 	char look_error[200], set_error[200];
 };
 
@@ -89,7 +91,7 @@ struct opt keeping_paused_until(const struct keeping *keeping, int64_t now_ms);
 /* From now on everything is put back. */
 void keeping_put_back(struct keeping *keeping);
 
-/* Fills what a question says of the jobs: fleecing, path, rate, n_jobs, moved, trouble. */
+/* Fills what a question says of the jobs: fleecing, path, rate, n_jobs, moved, total, trouble. */
 void keeping_tell(const struct keeping *keeping, struct keep_ask *ret);
 
 enum keeping_end keeping_over(const struct keeping *keeping, int64_t now_ms);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* What is known of backups' ages and sizes. */
+/* What is known of backups' ages. */
 #include "gate/ages.h"
 
 #include <stdio.h>
@@ -13,7 +13,7 @@
 #define TICK_MS (5 * MS_SECOND)
 #define FIRST_MS (10 * MS_SECOND)
 
-static struct shelf *find_shelf(struct ages *ages, const char *storage)
+struct shelf *ages_find(struct ages *ages, const char *storage)
 {
 	size_t i;
 
@@ -25,7 +25,7 @@ static struct shelf *find_shelf(struct ages *ages, const char *storage)
 
 struct shelf *ages_shelf(struct ages *ages, const char *storage)
 {
-	struct shelf *shelf = find_shelf(ages, storage);
+	struct shelf *shelf = ages_find(ages, storage);
 
 	if (shelf || ages->n_shelves == AGES_SHELVES_MAX || !storage[0])
 		return shelf;
@@ -50,7 +50,7 @@ static size_t place_of(const struct shelf *shelf, uint32_t guest)
 	return from;
 }
 
-static const struct age *find_age(const struct shelf *shelf, uint32_t guest)
+const struct age *shelf_find(const struct shelf *shelf, uint32_t guest)
 {
 	size_t at = place_of(shelf, guest);
 
@@ -79,13 +79,19 @@ struct age *shelf_age(struct shelf *shelf, uint32_t guest)
 	return &shelf->list[at];
 }
 
-void ages_done(struct ages *ages, const char *storage, uint32_t guest, int64_t utc_ms)
+void ages_done(
+	struct ages *ages, int64_t ticket, const char *storage, uint32_t guest, int64_t utc_ms)
 {
 	struct shelf *shelf = guest ? ages_shelf(ages, storage) : NULL;
 	struct age *age = shelf ? shelf_age(shelf, guest) : NULL;
 
-	if (age && utc_ms > age->own_utc_ms)
+	if (!age)
+		return;
+	if (utc_ms > age->own_utc_ms)
 		age->own_utc_ms = utc_ms;
+	if (ticket && age->ticket == ticket)
+		ages_moved(ages, storage, guest, MOVED_READ, age->reads, utc_ms);
+	age->ticket = 0;
 }
 
 void ages_seen(struct ages *ages, const char *storage, uint32_t guest, int64_t utc_ms)
@@ -105,14 +111,14 @@ static int64_t last_of(const struct age *age)
 /* When the guest was backed up last; 0 where that is not known. */
 static int64_t last_backup(const struct shelf *shelf, uint32_t guest)
 {
-	const struct age *age = guest ? find_age(shelf, guest) : NULL;
+	const struct age *age = guest ? shelf_find(shelf, guest) : NULL;
 
 	return age ? last_of(age) : 0;
 }
 
 void ages_fill(struct ages *ages, struct request *request, const struct moment *now)
 {
-	const struct shelf *shelf = find_shelf(ages, request->storage);
+	const struct shelf *shelf = ages_find(ages, request->storage);
 	int64_t oldest = 0, last;
 	size_t i;
 
@@ -128,52 +134,6 @@ void ages_fill(struct ages *ages, struct request *request, const struct moment *
 	}
 	if (oldest)
 		request->backup_age_ms = OPT(now->utc_ms > oldest ? now->utc_ms - oldest : 0);
-}
-
-/* What its volumes hold, by any job that includes it. */
-static int64_t volumes_of(const struct ages *ages, const char *pve, uint32_t guest)
-{
-	size_t i, k;
-
-	for (i = 0; i < ages->n_jobs; i++) {
-		const struct ages_job *job = &ages->jobs[i];
-
-		if (strcmp(job->pve, pve) != 0)
-			continue;
-		for (k = 0; k < job->n; k++)
-			if (job->guests[k].guest.vmid == guest)
-				return job->guests[k].guest.size;
-	}
-	return 0;
-}
-
-static int64_t size_of(struct ages *ages, const char *storage, uint32_t guest)
-{
-	const struct storage_settings *set = settings_storage(ages->gate->settings, storage);
-	const struct shelf *shelf = find_shelf(ages, storage);
-	const struct age *age = shelf ? find_age(shelf, guest) : NULL;
-
-	if (age && age->size)
-		return age->size;
-	return set && set->pve[0] ? volumes_of(ages, set->pve, guest) : 0;
-}
-
-struct opt ages_size(struct ages *ages, const struct request *request)
-{
-	int64_t sum = 0, size;
-	size_t i;
-
-	if (request->guest) {
-		size = size_of(ages, request->storage, request->guest);
-		return size ? OPT(size) : OPT_NONE;
-	}
-	for (i = 0; i < request->n_guests; i++) {
-		size = size_of(ages, request->storage, request->guests[i]);
-		if (!size || sum > INT64_MAX - size)
-			return OPT_NONE;
-		sum += size;
-	}
-	return sum ? OPT(sum) : OPT_NONE;
 }
 
 struct ages_job *ages_job_of(struct ages *ages, const char *pve, const char *id)
@@ -203,6 +163,10 @@ void ages_job(struct ages *ages, const char *storage, const char *job_id, struct
 		if (ages->jobs[i].known && strcmp(ages->jobs[i].pve, set->pve) == 0 &&
 			strcmp(ages->jobs[i].id, job_id) == 0)
 			job = &ages->jobs[i];
+	/* One that may or may not be among them makes the rest no list of them. */
+	for (i = 0; job && i < job->n; i++)
+		if (!job->guests[i].node[0])
+			return;
 	for (i = 0; job && i < job->n; i++) {
 		if (strcmp(job->guests[i].node, request->node) != 0)
 			continue;
@@ -211,6 +175,28 @@ void ages_job(struct ages *ages, const char *storage, const char *job_id, struct
 		request->guests[request->n_guests++] = job->guests[i].guest.vmid;
 		request->n_qemu.v += !job->guests[i].guest.lxc;
 	}
+}
+
+static json_t *show(const struct shelf *shelf, const struct age *age, int64_t now)
+{
+	struct opt read = age_moved(age, MOVED_READ, now);
+	struct opt written = age_moved(age, MOVED_WRITTEN, now);
+	json_t *object = json_object();
+	int64_t last = last_of(age);
+
+	if (json_put_text(object, "storage", shelf->storage) &&
+		json_put_int(object, "guest", age->guest) &&
+		json_put_opt(
+			object, "age_ms", last ? OPT(now > last ? now - last : 0) : OPT_NONE) &&
+		json_put_text(object, "source",
+			!last                             ? NULL
+				: age->own_utc_ms == last ? "record"
+							  : "server") &&
+		json_put_opt(object, "size", written.known ? written : read) &&
+		json_put_opt(object, "read", read) && json_put_opt(object, "written", written))
+		return object;
+	json_decref(object);
+	return NULL;
 }
 
 json_t *ages_show(const struct ages *ages)
@@ -222,22 +208,8 @@ json_t *ages_show(const struct ages *ages)
 
 	for (i = 0; ages && i < ages->n_shelves; i++)
 		for (k = 0; ok && k < ages->shelves[i].n; k++) {
-			const struct age *age = &ages->shelves[i].list[k];
-			int64_t last = last_of(age);
-
-			object = json_object();
-			ok = json_put_text(object, "storage", ages->shelves[i].storage) &&
-				json_put_int(object, "guest", age->guest) &&
-				json_put_opt(object, "age_ms",
-					last ? OPT(now > last ? now - last : 0) : OPT_NONE) &&
-				json_put_text(object, "source",
-					!last                             ? NULL
-						: age->own_utc_ms == last ? "record"
-									  : "server") &&
-				json_put_opt(
-					object, "size", age->size ? OPT(age->size) : OPT_NONE) &&
-				json_array_append(list, object) == 0;
-			json_decref(object);
+			object = show(&ages->shelves[i], &ages->shelves[i].list[k], now);
+			ok = object && json_array_append_new(list, object) == 0;
 		}
 	if (ok)
 		return list;
@@ -247,7 +219,7 @@ json_t *ages_show(const struct ages *ages)
 
 static void on_backup(void *data, const char *storage, uint32_t guest, int64_t ended_utc_ms)
 {
-	ages_done(data, storage, guest, ended_utc_ms);
+	ages_done(data, 0, storage, guest, ended_utc_ms);
 }
 
 static void on_timer(void *data)
@@ -255,6 +227,7 @@ static void on_timer(void *data)
 	struct ages *ages = data;
 
 	ages_work(ages);
+	sizes_save(ages, false);
 	timer_at(&ages->timer, clock_boot_ms() + TICK_MS);
 }
 
@@ -278,6 +251,7 @@ bool ages_open(struct gate *gate, struct ages **ret, struct err *err)
 	if (!store_backups(gate->store, on_backup, ages, &unread))
 		log_warning("When guests were backed up last cannot be read from the record: %s",
 			unread.text);
+	sizes_load(ages);
 	timer_at(&ages->timer, clock_boot_ms() + FIRST_MS);
 	*ret = ages;
 	return true;
@@ -289,6 +263,7 @@ void ages_close(struct ages *ages)
 
 	if (!ages)
 		return;
+	sizes_save(ages, true);
 	remotes_forget(ages->gate->remotes, ages);
 	timer_close(&ages->timer);
 	for (i = 0; i < ages->n_shelves; i++)

@@ -1,11 +1,26 @@
 // SPDX-License-Identifier: MIT
 /*
- * How old the last good backup of a guest is, and how large it was.
+ * How old the last good backup of a guest is, and how much it moved.
  *
- * First from our own record of backup-end, then from the servers: a PBS datastore's groups in each
- * namespace, a storage's content; at most every `age_poll`, one call at a time, only while the
- * NAS's reading is fresh and no earlier call hangs, because these calls read the mount. Unknown is
- * not overdue.
+ * Ages: first from our own record of backup-end, then from the servers: a PBS datastore's groups in
+ * each namespace, a storage's content; at most every `age_poll`, one call at a time, only while the
+ * NAS's reading is fresh and no earlier call hangs, because these calls read the mount. Task logs
+ * lie elsewhere and need no reading. Unknown is not overdue.
+ *
+ * Sizes: of the last backup that told, in two measures that may differ by ten and that are never
+ * taken for each other. READ is what a virtual machine's block jobs read: what its keeper sees
+ * move. With a dirty bitmap that is what was dirty (QEMU block/backup.c backup_init_bcs_bitmap()
+ * makes that the job's `len`), else all, zeros and what the server has already too. It is told by
+ * the keeper (each job's `len` once the last has begun), and by the task's log. WRITTEN is what
+ * arrived: a file's size, what a container's backup sent, compressed.
+ *
+ * What cannot be known stays unknown, for a prediction that is too long relaxes a protection or
+ * holds a job for nothing. So no measure of an upper bound counts: not what a snapshot on a backup
+ * server would restore to (its `size` there, also in a storage's content), which overstates each
+ * backup but the first; not READ for WRITTEN. A lower bound does (WRITTEN for READ): what would be
+ * too slow with less is so with more. The volumes of a virtual machine are what a backup into a
+ * file reads, and count as READ there; onto a backup server they do not. A size is forgotten after
+ * 100 days. A job's size is known only with that of each of its guests.
  */
 #ifndef RG_GATE_AGES_H
 #define RG_GATE_AGES_H
@@ -22,8 +37,21 @@ bool ages_open(struct gate *gate, struct ages **ret, struct err *err);
 void ages_settings(struct ages *ages);
 void ages_close(struct ages *ages);
 
-/* A backup of this guest onto this storage ended well, just now. */
-void ages_done(struct ages *ages, const char *storage, uint32_t guest, int64_t utc_ms);
+/* What a size, or a pace, counts. */
+enum moved { MOVED_NONE = 0, MOVED_READ, MOVED_WRITTEN, MOVED_COUNT };
+const char *moved_word(enum moved as); /* read, written */
+enum moved moved_parse(const char *word);
+
+/* A backup of this guest onto this storage ended well, just now. What its keeper told of this
+ * ticket is what it moved. */
+void ages_done(
+	struct ages *ages, int64_t ticket, const char *storage, uint32_t guest, int64_t utc_ms);
+/* What the backup under way will have read, as its keeper tells. */
+void ages_reads(
+	struct ages *ages, int64_t ticket, const char *storage, uint32_t guest, int64_t bytes);
+/* A backup of that time moved so much. An older one than is known counts for nothing. */
+void ages_moved(struct ages *ages, const char *storage, uint32_t guest, enum moved as,
+	int64_t bytes, int64_t utc_ms);
 
 /* A server tells of one. */
 void ages_seen(struct ages *ages, const char *storage, uint32_t guest, int64_t utc_ms);
@@ -32,15 +60,18 @@ void ages_seen(struct ages *ages, const char *storage, uint32_t guest, int64_t u
  * unknown where none is. */
 void ages_fill(struct ages *ages, struct request *request, const struct moment *now);
 
-/* Bytes that the job's guests had at their last backup or have as volumes; unknown unless all are
- * known. */
-struct opt ages_size(struct ages *ages, const struct request *request);
+/* Bytes that the last backups of the job's guests moved, so measured; unknown unless it is known of
+ * each of them, and where the job's guests are not. */
+struct opt ages_size(
+	struct ages *ages, const struct request *request, enum moved as, const struct moment *now);
 
-/* The guests of a job of jobs.cfg on the request's node, where its cluster has told them: fills
- * n_guests, guests and n_qemu, which must be empty; else leaves the request as it is. */
+/* The guests of a job of jobs.cfg on the request's node, where its cluster has told all of them and
+ * on which node each is: fills n_guests, guests and n_qemu, which must be empty; else leaves the
+ * request as it is. */
 void ages_job(struct ages *ages, const char *storage, const char *job_id, struct request *request);
 
-/* [{"storage","guest","age_ms","source"}] for status; `source`: "record", "server". */
+/* [{"storage","guest","age_ms","source","size","read","written"}] for status; `source`: "record",
+ * "server"; `size`: what is known of the last two, first what was written. */
 json_t *ages_show(const struct ages *ages);
 
 #endif

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-/* What ages.c (what is known) and ages_poll.c (what servers are asked) share. */
+/* What ages.c (what is known), ages_size.c (what backups move) and ages_poll.c (what servers are
+ * asked) share. */
 #ifndef RG_GATE_AGES_IMPL_H
 #define RG_GATE_AGES_IMPL_H
 
@@ -15,17 +16,26 @@
 #define AGES_JOBS_MAX 64
 #define AGES_NAMESPACES_MAX 64
 
+/* What the last backup that told moved. */
+struct sized {
+	struct opt bytes;
+	int64_t utc_ms; /* of that backup */
+};
+
 /* One guest on one storage. */
 struct age {
 	uint32_t guest;
 	int64_t own_utc_ms;    /* by our own record; 0 unknown */
 	int64_t server_utc_ms; /* by a server; 0 unknown */
-	int64_t size;          /* bytes of its last backup; 0 unknown */
+	struct sized moved[MOVED_COUNT];
+	int64_t ticket; /* of the backup under way whose keeper tells `reads`; 0 none */
+	int64_t reads;  /* bytes that it will have read */
 };
 
 struct shelf {
 	char storage[STORAGE_NAME_MAX];
 	int64_t next_ms; /* boot time; no server is asked about it before */
+	bool files;      /* its content was read: each backup there is a file of its own */
 	size_t n, cap;
 	struct age *list; /* owned; by guest, ascending */
 };
@@ -70,12 +80,25 @@ struct ages {
 	char job[64];
 	size_t n_namespaces, at_namespace;
 	char namespaces[AGES_NAMESPACES_MAX][256];
+
+	bool sizes_new; /* other than what the record has */
+	int64_t sizes_saved_ms;
 };
 
 /* The storage's shelf, made where there is none; NULL without room. */
 struct shelf *ages_shelf(struct ages *ages, const char *storage);
 /* The guest's place, made where there is none; NULL without room. */
 struct age *shelf_age(struct shelf *shelf, uint32_t guest);
+/* The same, NULL where there is none. */
+struct shelf *ages_find(struct ages *ages, const char *storage);
+const struct age *shelf_find(const struct shelf *shelf, uint32_t guest);
+
+/* ages_size.c */
+/* What the last backup moved; unknown also where it told too long ago. */
+struct opt age_moved(const struct age *age, enum moved as, int64_t now_utc_ms);
+void sizes_load(struct ages *ages);
+/* Into the record, if there is news; `now`: however short it is since the last time. */
+void sizes_save(struct ages *ages, bool now);
 
 /* NULL without room. */
 struct ages_job *ages_job_of(struct ages *ages, const char *pve, const char *id);

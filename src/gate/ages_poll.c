@@ -44,32 +44,55 @@ static void on_namespace(void *data, const char *ns)
 			ns);
 }
 
-static void note(struct ages *ages, uint32_t guest, int64_t utc_s, int64_t size)
-{
-	struct shelf *shelf = guest ? ages_shelf(ages, ages->storage) : NULL;
-	struct age *age = shelf ? shelf_age(shelf, guest) : NULL;
-
-	if (!age || utc_s * MS_SECOND < age->server_utc_ms)
-		return;
-	age->server_utc_ms = utc_s * MS_SECOND;
-	if (size > 0)
-		age->size = size;
-}
-
 /* A guest of the same number in two namespaces is two clusters', and which one is meant is not
  * known: the newer one counts, for an age that is too small never makes a job overdue. */
 static void on_group(void *data, const struct pbs_group *group)
 {
+	struct ages *ages = data;
 	uint64_t guest = 0;
 
 	if ((strcmp(group->type, "vm") == 0 || strcmp(group->type, "ct") == 0) &&
 		digits_parse(group->id, strlen(group->id), UINT32_MAX, &guest))
-		note(data, (uint32_t)guest, group->last_backup_s, 0);
+		ages_seen(ages, ages->storage, (uint32_t)guest, group->last_backup_s * MS_SECOND);
+}
+
+/* pve-storage PVE/Storage/PBSPlugin.pm print_volid(): "STORAGE:backup/vm/100/TIME"; a file is
+ * "STORAGE:backup/vzdump-qemu-100-...". */
+static bool is_snapshot(const char *volid)
+{
+	const char *name = strchr(volid, ':');
+
+	return name &&
+		(strncmp(name, ":backup/vm/", 11) == 0 || strncmp(name, ":backup/ct/", 11) == 0);
 }
 
 static void on_content(void *data, const struct pve_backup *backup)
 {
-	note(data, backup->vmid, backup->ctime_s, backup->size);
+	struct ages *ages = data;
+	struct shelf *shelf = ages_shelf(ages, ages->storage);
+	int64_t utc_ms = backup->ctime_s * MS_SECOND;
+
+	ages_seen(ages, ages->storage, backup->vmid, utc_ms);
+	/* A snapshot's size is what it would restore to. */
+	if (is_snapshot(backup->volid)) {
+		if (shelf)
+			shelf->files = false;
+	} else if (backup->size > 0) {
+		ages_moved(ages, ages->storage, backup->vmid, MOVED_WRITTEN, backup->size, utc_ms);
+	}
+}
+
+static bool take_content(struct ages *ages, const char *body, size_t len, struct err *err)
+{
+	struct shelf *shelf = ages_shelf(ages, ages->storage);
+	bool ok;
+
+	if (shelf)
+		shelf->files = true;
+	ok = pve_content_read(body, len, on_content, ages, err);
+	if (shelf)
+		shelf->files = shelf->files && ok;
+	return ok;
 }
 
 static void on_guest(void *data, const struct pve_guest *guest)
@@ -169,7 +192,7 @@ static bool take(struct ages *ages, enum ages_op op, const char *body, size_t le
 			snprintf(ages->node, sizeof(ages->node), "%s", ages->gate->settings->node);
 		return true;
 	case AGES_OP_CONTENT:
-		return pve_content_read(body, len, on_content, ages, err);
+		return take_content(ages, body, len, err);
 	case AGES_OP_JOB:
 		return take_job(ages, body, len, err);
 	case AGES_OP_HOMES:

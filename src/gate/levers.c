@@ -145,19 +145,19 @@ bool levers_can(struct levers *levers, const struct request *request)
 struct opt levers_predict(struct levers *levers, const struct request *request)
 {
 	const struct rule *rule;
-	int64_t pace, protect_ppm;
+	const struct paced *paced;
 	struct opt size, ms;
 
-	if (!levers || !levers->gate->ages ||
-		!levers_paced(levers, request->storage, &pace, &protect_ppm))
+	paced = levers && levers->gate->ages ? levers_paced(levers, request->storage) : NULL;
+	if (!paced)
 		return OPT_NONE;
-	size = ages_size(levers->gate->ages, request);
+	size = ages_size(levers->gate->ages, request, paced->as, &levers->gate->now);
 	if (!size.known)
 		return OPT_NONE;
-	ms = pace_predict_ms(size.v, OPT(pace));
+	ms = pace_predict_ms(size.v, OPT(paced->pace));
 	rule = matched_rule(levers->gate, request->storage, NULL);
 	if (ms.known && rule)
-		ms.v = pace_at_share_ms(ms.v, protect_ppm, rule->set.protect_ppm);
+		ms.v = pace_at_share_ms(ms.v, paced->protect_ppm, rule->set.protect_ppm);
 	return ms;
 }
 

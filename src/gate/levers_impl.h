@@ -11,6 +11,7 @@
 
 #include "core/steer.h"
 #include "core/ticket.h"
+#include "gate/ages.h"
 #include "gate/floor_lever.h"
 #include "gate/gate.h"
 #include "gate/levers.h"
@@ -78,6 +79,10 @@ struct steered {
 	int64_t share_ms;
 	int64_t kept_ms; /* boot time since which the share is kept without a break; 0: it is not */
 	int64_t kept_seen_ms;
+	enum moved moved_as; /* what its levers tell of what jobs move; NONE: nothing, or mixed */
+	bool moved_mixed;
+	enum moved kept_as;
+	int64_t mixed_ms; /* boot time at which they told another measure, or several; 0 never */
 	int64_t reads_ms; /* boot time at which clients read last while no token tells what; 0 */
 	enum steer_path told_path;
 	enum steer_way told_way;
@@ -118,6 +123,7 @@ struct server_part {
 struct paced {
 	char storage[STORAGE_NAME_MAX];
 	int64_t pace; /* bytes/s */
+	enum moved as;
 	int64_t protect_ppm;
 	int64_t used_ms;
 };
@@ -206,10 +212,9 @@ struct job_path levers_path(struct levers *levers, uint64_t arrays);
 bool steered_has(const struct levers *levers, const struct steered *s, const struct lever_job *job);
 
 /* levers_pace.c */
-/* What a storage's backups moved, all together, at which protected share; false where it was never
- * measured. */
-bool levers_paced(
-	struct levers *levers, const char *storage, int64_t *ret_pace, int64_t *ret_protect_ppm);
+/* What a storage's backups moved, all together, and at which protected share; NULL where it was
+ * never measured. */
+const struct paced *levers_paced(struct levers *levers, const char *storage);
 /* After each step: remembers what the array's jobs move, where it tells something. */
 void paces_note(struct levers *levers, struct steered *steered);
 void paces_load(struct levers *levers);

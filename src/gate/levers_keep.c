@@ -168,6 +168,9 @@ static void take(struct levers *levers, struct keeper *keeper, const struct keep
 			keeper->said.ticket = tickets->list[i].id;
 	if (is_set(ask->path) && !keeper->since_ms)
 		keeper->since_ms = levers->now.boot_ms; /* set by a gate before this one */
+	if (ask->total.known && levers->gate->ages)
+		ages_reads(levers->gate->ages, keeper->said.ticket, ask->storage, ask->guest,
+			ask->total.v);
 	tell_trouble(keeper);
 }
 

@@ -3,8 +3,9 @@
  * What backups onto a storage moved while the share was kept: what the next ones may expect.
  *
  * Seconds tell nothing of that: a pace counts once the share was kept for half of the rule's `over`
- * without a break, and for a minute at least. It is in the record's memory, so that a gate that
- * starts anew knows it.
+ * without a break, and for a minute at least. Keepers tell what block jobs read, servers what
+ * arrives (enum moved): a pace is one of these, never a mixture. It is in the record's memory, so
+ * that a gate that starts anew knows it.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -39,16 +40,11 @@ static struct paced *paced_of(struct levers *levers, const char *storage, bool m
 	return oldest;
 }
 
-bool levers_paced(
-	struct levers *levers, const char *storage, int64_t *ret_pace, int64_t *ret_protect_ppm)
+const struct paced *levers_paced(struct levers *levers, const char *storage)
 {
 	const struct paced *paced = paced_of(levers, storage, false);
 
-	if (!paced || paced->pace <= 0)
-		return false;
-	*ret_pace = paced->pace;
-	*ret_protect_ppm = paced->protect_ppm;
-	return true;
+	return paced && paced->pace > 0 ? paced : NULL;
 }
 
 json_t *levers_paces(const struct levers *levers)
@@ -63,6 +59,7 @@ json_t *levers_paces(const struct levers *levers)
 			continue;
 		json_put_text(object, "storage", levers->paces[i].storage);
 		json_put_int(object, "pace", levers->paces[i].pace);
+		json_put_text(object, "as", moved_word(levers->paces[i].as));
 		json_put_int(object, "protect_ppm", levers->paces[i].protect_ppm);
 		json_array_append_new(list, object);
 	}
@@ -90,10 +87,15 @@ void paces_save(struct levers *levers)
 static bool take(struct levers *levers, const json_t *object)
 {
 	struct paced read = {.used_ms = 1};
+	char word[16] = "";
 
 	if (!json_copy_text(object, "storage", read.storage, sizeof(read.storage), NULL) ||
 		!read.storage[0] || !json_get_int(object, "pace", 1, INT64_MAX, &read.pace, NULL) ||
-		!json_get_int(object, "protect_ppm", 1, 1000000, &read.protect_ppm, NULL))
+		!json_get_int(object, "protect_ppm", 1, 1000000, &read.protect_ppm, NULL) ||
+		!json_copy_text(object, "as", word, sizeof(word), NULL))
+		return false;
+	read.as = moved_parse(word);
+	if (!read.as)
 		return false;
 	*paced_of(levers, read.storage, true) = read;
 	return true;
@@ -143,6 +145,7 @@ static void remember(struct levers *levers, const struct steered *s, const char 
 		due = 0;
 	paced->pace = rate_muldiv(
 		s->out.pace.v, jobs_onto(levers, s, storage), s->jobs > 0 ? s->jobs : 1);
+	paced->as = s->kept_as;
 	paced->protect_ppm = s->rule.protect_ppm;
 	paced->used_ms = levers->now.boot_ms;
 	levers->paces_new = true;
@@ -155,16 +158,23 @@ void paces_note(struct levers *levers, struct steered *s)
 	int64_t now = levers->now.boot_ms, least = s->rule.over_ms / 2;
 	size_t i;
 
-	if (s->blind) /* no news; a longer while is a gap */
+	/* No news; a longer while is a gap. */
+	if (s->blind || (s->moved_as == MOVED_NONE && !s->moved_mixed))
 		return;
-	if (!keeps(s)) {
+	/* What was moved then stays in the average for that long. */
+	if (s->moved_mixed || (s->kept_as && s->moved_as != s->kept_as))
+		s->mixed_ms = now;
+	if (!s->moved_mixed)
+		s->kept_as = s->moved_as;
+	if (s->mixed_ms == now || !keeps(s)) {
 		s->kept_ms = 0;
 		return;
 	}
 	if (!s->kept_ms || now - s->kept_seen_ms > GAP_MS)
 		s->kept_ms = now;
 	s->kept_seen_ms = now;
-	if (now - s->kept_ms < (least > KEPT_LEAST_MS ? least : KEPT_LEAST_MS))
+	if (now - s->kept_ms < (least > KEPT_LEAST_MS ? least : KEPT_LEAST_MS) ||
+		(s->mixed_ms && now - s->mixed_ms < s->rule.over_ms))
 		return;
 	for (i = 0; i < levers->n_jobs; i++)
 		if (steered_has(levers, s, &levers->jobs[i]))

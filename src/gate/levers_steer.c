@@ -93,13 +93,18 @@ struct paths {
 	struct steer_range range;
 	struct opt moved;
 	bool untold; /* one of them does not tell what it moves */
+	enum moved as;
+	bool mixed; /* they tell it in several measures */
 	bool applied;
 	int64_t applied_ms;
 	int64_t n;
 };
 
-static void add_path(struct paths *p, struct opt moved, int64_t since_ms, bool settled)
+static void add_path(
+	struct paths *p, enum moved as, struct opt moved, int64_t since_ms, bool settled)
 {
+	p->mixed = p->mixed || (p->n && p->as != as);
+	p->as = as;
 	p->n++;
 	p->untold = p->untold || !moved.known;
 	p->moved.v += moved.v;
@@ -129,7 +134,8 @@ static void add_keepers(
 			continue;
 		narrow(&p->range, keeper_delay(keeper), 0,
 			keeper_pause_ms(&keeper->said, s->max_pause_ms));
-		add_path(p, keeper->said.moved, keeper->applied_ms, keeper->applied_ms != 0);
+		add_path(p, MOVED_READ, keeper->said.moved, keeper->applied_ms,
+			keeper->applied_ms != 0);
 	}
 }
 
@@ -142,7 +148,7 @@ static void add_server(struct levers *levers, const char *pbs, struct paths *p)
 		return;
 	pbs_lever_state(lever, &state);
 	narrow(&p->range, PBS_DELAY_MS, PBS_RATE_LEAST, PBS_REST_MAX_MS);
-	add_path(p, state.moved, state.since_ms, state.settled);
+	add_path(p, MOVED_WRITTEN, state.moved, state.since_ms, state.settled);
 }
 
 static bool seen_server(struct levers *levers, const struct steered *s, size_t job)
@@ -273,6 +279,8 @@ void steered_step(struct levers *levers, struct steered *s)
 	in.applied = paths.applied;
 	in.applied_ms = paths.applied ? paths.applied_ms : 0;
 	s->applied_ms = in.applied_ms;
+	s->moved_mixed = paths.mixed;
+	s->moved_as = paths.moved.known && !paths.mixed ? paths.as : MOVED_NONE;
 	before = s->out;
 	steer_step(&s->steer, &in, &s->out);
 	overrule(levers, s);

@@ -39,6 +39,15 @@ struct reading_past {
 	struct pve_log_facts facts;
 };
 
+static void note_moved(struct ages *ages, const char *storage, uint32_t guest,
+	const struct pve_log_facts *facts, int64_t utc_ms)
+{
+	if (facts->read.known)
+		ages_moved(ages, storage, guest, MOVED_READ, facts->read.v, utc_ms);
+	if (facts->written.known)
+		ages_moved(ages, storage, guest, MOVED_WRITTEN, facts->written.v, utc_ms);
+}
+
 /* "Finished Backup of VM N" ends a guest's part well; a failed one ends otherwise. */
 static void on_line(void *data, int64_t n, const char *line)
 {
@@ -53,8 +62,11 @@ static void on_line(void *data, int64_t n, const char *line)
 		strncmp(line, "INFO: Finished ", 15) != 0)
 		return;
 	storage = tasks_storage(at->server, at->facts.storage);
-	if (storage)
-		ages_seen(tasks->gate->ages, storage->name, guest, at->past->end_s * MS_SECOND);
+	if (!storage)
+		return;
+	ages_seen(tasks->gate->ages, storage->name, guest, at->past->end_s * MS_SECOND);
+	note_moved(
+		tasks->gate->ages, storage->name, guest, &at->facts, at->past->end_s * MS_SECOND);
 }
 
 void past_take(struct tasks_server *server, const char *upid, const char *body, size_t len,

@@ -137,8 +137,8 @@ static void apply(struct desk *desk, struct ticket_run *run, struct ticket *tick
 	case TOLD_GUEST_DONE:
 	case TOLD_GUEST_FAILED:
 		if (told == TOLD_GUEST_DONE && desk->gate->ages)
-			ages_done(desk->gate->ages, ticket->request.storage, report->request.guest,
-				desk->now.utc_ms);
+			ages_done(desk->gate->ages, ticket->id, ticket->request.storage,
+				report->request.guest, desk->now.utc_ms);
 		put_guest(desk, ticket->id, report, told == TOLD_GUEST_DONE ? "done" : "failed",
 			true);
 		ticket->guest = 0;

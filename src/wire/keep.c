@@ -33,6 +33,7 @@ json_t *keep_ask_json(const struct keep_ask *ask)
 			json_put_int(object, "rate", ask->rate) &&
 			json_put_int(object, "n_jobs", ask->n_jobs) &&
 			json_put_opt(object, "moved", ask->moved) &&
+			json_put_opt(object, "total", ask->total) &&
 			json_put_bool(object, "ending", ask->ending) &&
 			json_put_text(object, "trouble", ask->trouble));
 }
@@ -55,6 +56,7 @@ bool keep_ask_of(const json_t *value, struct keep_ask *ret, struct err *err)
 		!json_may_int(value, "rate", 0, INT64_MAX, &ret->rate, err) ||
 		!json_get_int(value, "n_jobs", 0, KEEP_MAX_JOBS, &ret->n_jobs, err) ||
 		!json_may_opt(value, "moved", &ret->moved, err) ||
+		!json_may_opt(value, "total", &ret->total, err) ||
 		!json_may_bool(value, "ending", &ret->ending, err) ||
 		!json_may_copy(value, "trouble", ret->trouble, sizeof(ret->trouble), err))
 		return false;
@@ -63,6 +65,8 @@ bool keep_ask_of(const json_t *value, struct keep_ask *ret, struct err *err)
 		return err_set(err, ERR_INVALID, "member 'path' is missing");
 	if (ret->moved.known && ret->moved.v < 0)
 		return err_set(err, ERR_INVALID, "member 'moved' cannot be negative");
+	if (ret->total.known && ret->total.v < 0)
+		return err_set(err, ERR_INVALID, "member 'total' cannot be negative");
 	return true;
 }
 

@@ -32,11 +32,13 @@ struct keep_ask {
 	uint32_t guest;
 	bool fleecing; /* guest writes go to a fleecing image first: long pauses are friendly */
 	enum steer_path path; /* in force, read back; STEER_FREE before anything was set */
-	int64_t rate;      /* bytes/s in force for STEER_LIMIT: the one that was answered, once no
-			      job may go beyond it */
-	int64_t n_jobs;    /* backup jobs listed; 0 before they began or after they ended */
-	struct opt moved;  /* bytes/s since the last ask */
-	bool ending;       /* the last word: it has put everything back */
+	int64_t rate;     /* bytes/s in force for STEER_LIMIT: the one that was answered, once no
+			     job may go beyond it */
+	int64_t n_jobs;   /* backup jobs listed; 0 before they began or after they ended */
+	struct opt moved; /* bytes/s since the last ask */
+	struct opt
+		total; /* bytes that all its jobs will have read; unknown before the last began */
+	bool ending;   /* the last word: it has put everything back */
 	char trouble[200]; /* what does not work, "" if nothing */
 };
 

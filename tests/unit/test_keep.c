@@ -23,6 +23,7 @@ static struct keep_ask an_ask(void)
 		.rate = 1000000,
 		.n_jobs = 2,
 		.moved = {true, 999000},
+		.total = {true, 5000000000},
 		.trouble = "QEMU does not answer"};
 }
 
@@ -45,6 +46,8 @@ static void a_question_comes_back_as_it_was(void **state)
 	assert_int_equal(back.n_jobs, 2);
 	assert_true(back.moved.known);
 	assert_int_equal(back.moved.v, 999000);
+	assert_true(back.total.known);
+	assert_int_equal(back.total.v, 5000000000);
 	assert_false(back.ending);
 	assert_string_equal(back.trouble, "QEMU does not answer");
 	buf_release(&text);
@@ -57,6 +60,7 @@ static void what_is_not_known_stays_unknown(void **state)
 
 	(void)state;
 	ask.moved = OPT_NONE;
+	ask.total = OPT_NONE;
 	ask.trouble[0] = '\0';
 	ask.node[0] = '\0';
 	ask.ending = true;
@@ -64,6 +68,7 @@ static void what_is_not_known_stays_unknown(void **state)
 	assert_true(keep_ask_write(&ask, &text, NULL));
 	assert_true(keep_ask_read(text.data, text.len, &back, NULL));
 	assert_false(back.moved.known);
+	assert_false(back.total.known);
 	assert_string_equal(back.trouble, "");
 	assert_string_equal(back.node, "");
 	assert_true(back.ending);

@@ -477,6 +477,50 @@ static void the_pace_is_what_the_jobs_moved_since_it_was_told(void **state)
 	assert_int_equal(tell(&world).moved.v, 0);
 }
 
+static void what_all_jobs_will_read_is_known_once_the_last_began(void **state)
+{
+	struct scene world = begin();
+	struct qmp_job *last;
+
+	(void)state;
+	assert_false(tell(&world).total.known);
+	add_job(&world, "drive-scsi0", "running")->offset = 50 * MB;
+	last = add_job(&world, "drive-scsi1", "created");
+	last->len = 0;
+	turn(&world, 1000);
+	assert_false(tell(&world).total.known);
+	snprintf(world.jobs.jobs[0].status, sizeof(world.jobs.jobs[0].status), "waiting");
+	snprintf(last->status, sizeof(last->status), "running");
+	last->len = 7 * MB;
+	turn(&world, 1000);
+	assert_true(tell(&world).total.known);
+	assert_int_equal(tell(&world).total.v, 1007 * MB);
+	/* A guest may write more meanwhile. */
+	last->offset = 9 * MB;
+	turn(&world, 1000);
+	assert_int_equal(tell(&world).total.v, 1009 * MB);
+	/* The last word tells it, too. */
+	world.jobs.n = 0;
+	turn(&world, 1000);
+	turn(&world, 1000);
+	assert_int_equal(keeping_over(&world.keeping, world.now_ms), KEEPING_DONE);
+	assert_int_equal(tell(&world).total.v, 1009 * MB);
+}
+
+static void jobs_that_go_one_by_one_make_no_sum(void **state)
+{
+	struct scene world = begin();
+
+	(void)state;
+	add_job(&world, "drive-scsi1", "created");
+	add_job(&world, "drive-scsi0", "running");
+	turn(&world, 1000);
+	world.jobs.n = 1;
+	snprintf(world.jobs.jobs[0].status, sizeof(world.jobs.jobs[0].status), "running");
+	turn(&world, 1000);
+	assert_false(tell(&world).total.known);
+}
+
 static void it_is_over_when_the_jobs_are_gone_for_two_looks(void **state)
 {
 	const struct err gone = {ERR_GONE, 0, "no QEMU"}, late = {ERR_TIMEOUT, 0, "late"};
@@ -568,6 +612,8 @@ int main(void)
 		cmocka_unit_test(the_end_puts_everything_back),
 		cmocka_unit_test(what_was_not_sent_counts_as_touched),
 		cmocka_unit_test(the_pace_is_what_the_jobs_moved_since_it_was_told),
+		cmocka_unit_test(what_all_jobs_will_read_is_known_once_the_last_began),
+		cmocka_unit_test(jobs_that_go_one_by_one_make_no_sum),
 		cmocka_unit_test(it_is_over_when_the_jobs_are_gone_for_two_looks),
 		cmocka_unit_test(it_waits_for_the_jobs_but_not_for_ever),
 		cmocka_unit_test(without_a_gate_it_is_over_after_a_minute),

@@ -182,6 +182,7 @@ static void a_job_is_steered(struct store *store, int64_t over_ms)
 	levers.gate = &gate;
 	levers.arrays[0].protects = true;
 	levers.arrays[0].jobs = 1;
+	levers.arrays[0].moved_as = MOVED_READ;
 	levers.arrays[0].rule = (struct steer_rule){.protect_ppm = 800000, .over_ms = over_ms};
 	levers.n_jobs = 1;
 	levers.jobs[0].by = BY_KEEPER;
@@ -189,12 +190,16 @@ static void a_job_is_steered(struct store *store, int64_t over_ms)
 	snprintf(levers.jobs[0].storage, sizeof(levers.jobs[0].storage), "backup");
 }
 
+static bool is_paced_as(enum moved as, int64_t pace)
+{
+	const struct paced *paced = levers_paced(&levers, "backup");
+
+	return paced && paced->pace == pace && paced->protect_ppm == 800000 && paced->as == as;
+}
+
 static bool is_paced(int64_t pace)
 {
-	int64_t found = 0, protect_ppm = 0;
-
-	return levers_paced(&levers, "backup", &found, &protect_ppm) && found == pace &&
-		protect_ppm == 800000;
+	return is_paced_as(MOVED_READ, pace);
 }
 
 static void a_pace_counts_once_the_share_was_kept_for_long(void **state)
@@ -222,6 +227,34 @@ static void a_pace_counts_once_the_share_was_kept_for_long(void **state)
 	assert_true(is_paced(5000000));
 }
 
+static void a_pace_is_of_one_measure(void **state)
+{
+	const int64_t t = MS_HOUR;
+
+	(void)state;
+	a_job_is_steered(NULL, 2 * MS_MINUTE);
+	levers.arrays[0].moved_as = MOVED_WRITTEN;
+	moved(5000000, 810000, t, t + 60 * MS_SECOND);
+	assert_true(is_paced_as(MOVED_WRITTEN, 5000000));
+	/* A keeper that has just begun tells nothing yet: that is no other measure. */
+	levers.arrays[0].moved_as = MOVED_NONE;
+	moved(8000000, 810000, t + 62 * MS_SECOND, t + 70 * MS_SECOND);
+	assert_true(is_paced_as(MOVED_WRITTEN, 5000000));
+	levers.arrays[0].moved_as = MOVED_WRITTEN;
+	moved(6000000, 810000, t + 72 * MS_SECOND, t + 80 * MS_SECOND);
+	assert_true(is_paced_as(MOVED_WRITTEN, 6000000));
+	/* Both at once tell nothing, and what the average has of it neither. */
+	levers.arrays[0].moved_as = MOVED_NONE;
+	levers.arrays[0].moved_mixed = true;
+	moved(9000000, 810000, t + 82 * MS_SECOND, t + 200 * MS_SECOND);
+	levers.arrays[0].moved_mixed = false;
+	levers.arrays[0].moved_as = MOVED_READ;
+	moved(9000000, 810000, t + 202 * MS_SECOND, t + 320 * MS_SECOND);
+	assert_true(is_paced_as(MOVED_WRITTEN, 6000000));
+	moved(9000000, 810000, t + 322 * MS_SECOND, t + 324 * MS_SECOND);
+	assert_true(is_paced_as(MOVED_READ, 9000000));
+}
+
 static void paces_survive_the_gate(void **state)
 {
 	struct room *room = *state;
@@ -241,7 +274,10 @@ static void paces_survive_the_gate(void **state)
 	assert_true(is_paced(7000000));
 	/* What is none is left out. */
 	store_begin(room->store);
-	store_put_memory(room->store, "levers:paces", "[{\"storage\":\"backup\",\"pace\":0},7]", 1);
+	store_put_memory(room->store, "levers:paces",
+		"[{\"storage\":\"backup\",\"pace\":0},7,"
+		"{\"storage\":\"backup\",\"pace\":7,\"protect_ppm\":800000,\"as\":\"guessed\"}]",
+		1);
 	MUST(store_commit(room->store, &err_of_must) == STORE_RECORDED);
 	a_job_is_steered(room->store, MS_MINUTE);
 	paces_load(&levers);
@@ -371,6 +407,7 @@ int main(void)
 		cmocka_unit_test(arrays_that_learned_are_kept_while_there_is_room),
 		cmocka_unit_test(no_rest_is_planned_that_a_keeper_would_break_off),
 		cmocka_unit_test(a_pace_counts_once_the_share_was_kept_for_long),
+		cmocka_unit_test(a_pace_is_of_one_measure),
 		ROOM_TEST(paces_survive_the_gate),
 		ROOM_TEST(what_cannot_be_recorded_is_not_moved),
 		ROOM_TEST(slices_are_thinned_but_never_what_puts_back),

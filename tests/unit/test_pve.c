@@ -339,6 +339,120 @@ static void a_backup_s_log_tells_storage_and_guest(void **state)
 	assert_string_equal(facts.storage, "nas-1");
 }
 
+/* After one guest's lines, the last of which are `lines`. */
+static struct pve_log_facts after_guest(const char *type, const char *const *lines, size_t n)
+{
+	struct pve_log_facts facts = {0};
+	char start[64];
+	size_t i;
+
+	snprintf(start, sizeof(start), "INFO: Starting Backup of VM 100 (%s)", type);
+	pve_log_line(&facts, start);
+	for (i = 0; i < n; i++)
+		pve_log_line(&facts, lines[i]);
+	return facts;
+}
+
+static struct opt read_of(const char *line)
+{
+	return after_guest("qemu", &line, 1).read;
+}
+
+static struct opt written_of(const char *line)
+{
+	return after_guest("lxc", &line, 1).written;
+}
+
+static void a_backup_s_log_tells_what_a_virtual_machine_s_read(void **state)
+{
+	static const char *const clean[] = {"INFO: scsi0: dirty-bitmap status: OK (drive clean)",
+		"INFO: using fast incremental mode (dirty-bitmap), 0.0 B dirty of 32.0 GiB total",
+		"INFO: 100% (0.0 B of 0.0 B) in 3s, read: 0 B/s, write: 0 B/s",
+		"INFO: backup was done incrementally, reused 32.00 GiB (100%)",
+		"INFO: Finished Backup of VM 100 (00:00:05)"};
+	static const char *const dirty[] = {
+		"INFO: using fast incremental mode (dirty-bitmap), 2.2 GiB dirty of 5.0 GiB total",
+		"INFO: backup was done incrementally, reused 4.43 GiB (88%)",
+		"INFO: transferred 2.21 GiB in 23 seconds (98.4 MiB/s)",
+		"INFO: Finished Backup of VM 100 (00:00:25)",
+		"INFO: Starting Backup of VM 101 (qemu)"};
+	static const char *const none[] = {"INFO: transferred 34359 MB in 62 seconds (554 MB/s)",
+		"INFO: transferred 3.09 GB in 62 seconds",
+		"INFO: transferred 3.09GiB in 62 seconds",
+		"INFO: transferred 3.0912 GiB in 62 seconds",
+		"INFO: transferred .5 GiB in 62 seconds", "INFO: transferred -3 GiB in 62 seconds",
+		"INFO: transferred 3. GiB in 62 seconds", "INFO: transferred 3.09 GiB",
+		"INFO: transferred 3.09 GiB in a while",
+		"INFO: transferred 9000000 PiB in 62 seconds",
+		"INFO: transferred 3.09 GiBs in 62 seconds",
+		"INFO: root.pxar: transferred 3.09 GiB in 62 seconds",
+		"transferred 3.09 GiB in 62 seconds"};
+	struct pve_log_facts facts;
+	size_t i;
+
+	(void)state;
+	assert_int_equal(read_of("INFO: transferred 3.09 GiB in 62 seconds (51.0 MiB/s)").v,
+		3317862236); /* 3.09 x 2^30, rounded down */
+	assert_int_equal(read_of("INFO: transferred 12.00 MiB in <1 seconds").v, 12 << 20);
+	assert_int_equal(read_of("INFO: transferred 512.00 B in <1 seconds").v, 512);
+	for (i = 0; i < sizeof(none) / sizeof(*none); i++)
+		assert_false(read_of(none[i]).known);
+	/* Nobody's, or a container's. */
+	facts = after_lines(dirty, 3);
+	assert_false(facts.read.known);
+	assert_false(after_guest("lxc", dirty, 3).read.known);
+	/* A clean guest's log does not tell that nothing was transferred. */
+	assert_false(after_guest("qemu", clean, 1).read.known);
+	facts = after_guest("qemu", clean, 5);
+	assert_int_equal(facts.guest, 0);
+	assert_true(facts.read.known);
+	assert_int_equal(facts.read.v, 0);
+	/* What is dirty is no more than said roughly, before. */
+	assert_false(after_guest("qemu", dirty, 2).read.known);
+	facts = after_guest("qemu", dirty, 4);
+	assert_true(facts.read.known);
+	assert_int_equal(facts.read.v, 2372969431);
+	assert_false(facts.written.known);
+	/* The next one's is its own. */
+	assert_false(after_guest("qemu", dirty, 5).read.known);
+}
+
+static void a_backup_s_log_tells_what_a_container_s_sent(void **state)
+{
+	static const char *const archives[] = {"INFO: root.mpxar: had to backup 10 MiB of 12.5 MiB "
+					       "(compressed 2 MiB) in 3.20 s (average 3.1 MiB/s)",
+		"INFO: root.ppxar: reused 7.19 GiB from previous snapshot for unchanged files "
+		"(3215 chunks)",
+		"INFO: root.ppxar: had to backup 287.845 MiB of 7.47 GiB (compressed 100 MiB) in "
+		"3.20 s (average 89 MiB/s)",
+		"INFO: root.ppxar: backup was done incrementally, reused 7.322 GiB (98.0%)",
+		"INFO: Finished Backup of VM 100 (00:00:25)"};
+	static const char *const odd[] = {
+		"INFO: root.pxar: had to backup 10 MiB of 12 MiB (compressed 2 MB) in 3.20 s",
+		"INFO: data.pxar: had to backup 10 MiB of 12 MiB (compressed 2 MiB) in 3.20 s"};
+	struct pve_log_facts facts;
+
+	(void)state;
+	assert_int_equal(written_of("INFO: root.pxar: had to backup 4 MiB of 1.5 GiB (compressed "
+				    "1.5 MiB) in 0.54s")
+				 .v,
+		3 << 19); /* as older clients end it */
+	assert_true(written_of("INFO: root.pxar: had to backup 0 B of 512 MiB (compressed 0 B) in "
+			       "0.56 s (average 0 B/s)")
+			    .known);
+	assert_false(written_of("INFO: a file root.pxar: had to backup 4 MiB of 1 GiB (compressed "
+				"1 MiB) in 0.54 s")
+			     .known);
+	assert_false(written_of("INFO: : had to backup 4 MiB").known);
+	facts = after_guest("lxc", archives, 5);
+	assert_true(facts.written.known);
+	assert_int_equal(facts.written.v, 102 << 20);
+	assert_false(facts.read.known);
+	assert_false(after_guest("qemu", archives, 5).written.known);
+	/* With one part that is not known the sum is not. */
+	assert_false(after_guest("lxc", odd, 2).written.known);
+}
+
 static void a_command_may_name_its_storage_otherwise(void **state)
 {
 	static const char *const with[] = {
@@ -409,6 +523,8 @@ int main(void)
 		cmocka_unit_test(rows_are_read),
 		cmocka_unit_test(a_status_says_whether_it_runs),
 		cmocka_unit_test(a_backup_s_log_tells_storage_and_guest),
+		cmocka_unit_test(a_backup_s_log_tells_what_a_virtual_machine_s_read),
+		cmocka_unit_test(a_backup_s_log_tells_what_a_container_s_sent),
 		cmocka_unit_test(a_command_may_name_its_storage_otherwise),
 		cmocka_unit_test(a_restore_s_log_tells_what_it_reads),
 	};
