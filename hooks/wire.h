@@ -16,6 +16,10 @@
 #define HOOK_EXEC "exec %d\n" /* by the child that could not become the inner hook: errno */
 #define HOOK_INNER "rebuildgate-vzdump-inner"
 
+/* Instead of a phase, by hand or by a unit: the outer hook becomes the inner one, which says the
+ * rest (hooks/inner/keeper.h). */
+#define HOOK_PUT_BACK "--put-back"
+
 /* The one status with which our own part fails a phase. */
 #define HOOK_EXIT_FAIL 1
 

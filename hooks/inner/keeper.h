@@ -8,7 +8,7 @@
  * the guard, which only waits, and the keeper proper, which the guard's death ends. Whatever
  * becomes of the keeper, the guard puts the jobs back: from the note that stands below /run before
  * anything is changed. Should both be killed at once, the next hook call that finds the note does
- * it.
+ * it, or whoever runs `rebuildgate-vzdump --put-back` before.
  *
  * One keeper for a guest, by a lock that both processes hold. It ends with the backup, with the
  * vzdump worker, on SIGTERM, and without a gate.
@@ -45,6 +45,12 @@ void keeper_start(const struct hook *hook);
 void keeper_end(const struct hook *hook);    /* of this guest, if there is one: told to end */
 void keeper_rescue(const struct hook *hook); /* puts back what dead keepers left, of any guest */
 
+/* keeper_put_back.c: what `--put-back` runs: the same, for somebody who does not want to wait for
+ * the next hook. One line on stdout for each guest; never touches one whose keeper lives. The
+ * process's exit status: 0 nothing is left to be done, 1 something is, 2 wrong usage, not root, or
+ * the notes cannot be read. */
+int keeper_put_back(int argc, char **argv);
+
 /* keeper_main.c: what `--keeper` runs; the process's exit status. */
 int keeper_main(int argc, char **argv);
 
@@ -58,6 +64,8 @@ struct keeper_beat {
 bool keeper_run(struct keeper *keeper, pid_t guard, int heart);
 /* The last word to the gate; `left`: the jobs are still to be put back. */
 void keeper_tell_end(struct keeper *keeper, const char *trouble, bool left);
+/* The same for one that is dead and whose guest is as it was: from its lock. */
+void keeper_tell_dead(const char *root, const struct hook_conf *conf, uint32_t vmid);
 
 /* keeper_note.c: what is remembered of a guest's jobs, below /run. */
 struct keeper_note {
@@ -68,22 +76,35 @@ struct keeper_note {
 		bool paused;
 	} jobs[QMP_MAX_JOBS];
 };
-/* The lock of a guest's keeper: a descriptor, or -1 while another holds it. */
+/* What putting back found and did. */
+struct keeper_applied {
+	size_t n; /* jobs of the note that were still there: */
+	size_t resumed;
+	size_t freed;  /* got their own speed */
+	char why[200]; /* it is not done yet, "" if it is */
+};
+/* The lock of a guest's keeper: a descriptor, or -1: errno is EWOULDBLOCK while another holds it.
+ */
 int keeper_lock(const char *root, uint32_t vmid);
-/* Tells who holds it: this process. */
-bool keeper_lock_sign(int fd, const struct worker *self);
+/* Tells who holds it: the process `self`, a guard, as the keeper `keeper` (NULL: not told). */
+bool keeper_lock_sign(int fd, const struct worker *self, const struct keeper *keeper);
 /* Who signed it last, whether or not it still runs: false if nobody has. */
 bool keeper_lock_owner(const char *root, uint32_t vmid, struct worker *ret);
+/* As which keeper: fills vmid, ticket, worker, node and storage. False if nobody told. */
+bool keeper_lock_keeper(const char *root, uint32_t vmid, struct keeper *ret);
 /* The jobs that are touched: written before they are. False: it could not be written. */
 bool keeper_note_save(const char *root, uint32_t vmid, const struct keeping *keeping);
 bool keeper_note_load(const char *root, uint32_t vmid, struct keeper_note *ret);
 void keeper_note_drop(const char *root, uint32_t vmid);
+/* Whether there is a note, understood or not. */
+bool keeper_note_there(const char *root, uint32_t vmid);
 /* Puts back what the note says, until it is done or `deadline_ms` are over; then drops it. True
- * where nothing is left to be done. */
-bool keeper_note_apply(const char *root, uint32_t vmid, int64_t deadline_ms);
-/* Calls `each` for every guest that has a note. */
-void keeper_note_each(
-	const char *root, void (*each)(const void *data, uint32_t vmid), const void *data);
+ * where nothing is left to be done. Who calls holds the lock. */
+bool keeper_note_apply(
+	const char *root, uint32_t vmid, int64_t deadline_ms, struct keeper_applied *ret);
+/* Calls `each` for every guest that has a note. False where nobody can look: not our own folder. */
+bool keeper_note_each(const char *root, void (*each)(const void *data, uint32_t vmid),
+	const void *data, struct err *err);
 /* The path of the guest's control socket. */
 void keeper_socket(const char *root, uint32_t vmid, char *ret, size_t size);
 

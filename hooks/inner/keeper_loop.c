@@ -260,7 +260,10 @@ static void say_end(const struct loop *loop, enum keeping_end end, bool was_set,
 	else if (end == KEEPING_NEVER)
 		snprintf(why, sizeof(why), "no block job of a backup came");
 	else if (end == KEEPING_LOST)
-		snprintf(why, sizeof(why), "no gate for a minute (%s), the backup goes on without",
+		snprintf(why, sizeof(why),
+			"no gate for a minute (%s), the backup goes on unslowed to its end, also "
+			"when the gate is back",
+
 			loop->gate_why);
 	journal_say(keeper->root,
 		!done                         ? LOG_ERR
@@ -282,6 +285,16 @@ void keeper_tell_end(struct keeper *keeper, const char *trouble, bool left)
 	if (trouble)
 		snprintf(ask.trouble, sizeof(ask.trouble), "%s", trouble);
 	client_keep(&link, &ask, &answer, NULL);
+}
+
+void keeper_tell_dead(const char *root, const struct hook_conf *conf, uint32_t vmid)
+{
+	struct keeper keeper;
+
+	if (!keeper_lock_keeper(root, vmid, &keeper))
+		return;
+	keeper.conf = *conf;
+	keeper_tell_end(&keeper, NULL, false);
 }
 
 static bool start_waking(struct loop *loop, pid_t guard)

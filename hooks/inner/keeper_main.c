@@ -246,11 +246,11 @@ static bool rescue_later(const struct guard *guard, const char *trouble)
 	bool done = false;
 
 	while (!done && !told_to_end(guard)) {
-		done = keeper_note_apply(keeper->root, keeper->vmid, STALE_MS);
+		done = keeper_note_apply(keeper->root, keeper->vmid, STALE_MS, NULL);
 		if (!done) /* also to a gate that has started anew */
 			keeper_tell_end(keeper, trouble, true);
 	}
-	if (!done && !keeper_note_apply(keeper->root, keeper->vmid, STALE_MS))
+	if (!done && !keeper_note_apply(keeper->root, keeper->vmid, STALE_MS, NULL))
 		return false;
 	journal_say(keeper->root, LOG_NOTICE,
 		"guest %" PRIu32 ": its block jobs run at their own speed again", keeper->vmid);
@@ -269,7 +269,7 @@ static int after_death(const struct guard *guard)
 		snprintf(how, sizeof(how), "was killed by signal %d", WTERMSIG(guard->status));
 	else
 		snprintf(how, sizeof(how), "ended with status %d", WEXITSTATUS(guard->status));
-	done = keeper_note_apply(keeper->root, keeper->vmid, RESCUE_MS);
+	done = keeper_note_apply(keeper->root, keeper->vmid, RESCUE_MS, NULL);
 	snprintf(said, sizeof(said), "the keeper %s; its block jobs %s", how,
 		done ? "run at their own speed again"
 		     : "could not be put back yet, it is tried again until they are");
@@ -292,13 +292,13 @@ int keeper_main(int argc, char **argv)
 	load(&keeper);
 	lock = take_lock(&keeper);
 	worker_of(getpid(), &self);
-	if (lock < 0 || !keeper_lock_sign(lock, &self)) {
+	if (lock < 0 || !keeper_lock_sign(lock, &self, &keeper)) {
 		journal_say(keeper.root, LOG_WARNING,
 			"guest %" PRIu32 ": an earlier keeper does not end, there is no other",
 			keeper.vmid);
 		return 1;
 	}
-	keeper_note_apply(keeper.root, keeper.vmid, STALE_MS);
+	keeper_note_apply(keeper.root, keeper.vmid, STALE_MS, NULL);
 	if (!take_signals(&guard) || !start(&guard)) {
 		journal_say(keeper.root, LOG_WARNING,
 			"guest %" PRIu32 ": the keeper cannot be started: %m", keeper.vmid);

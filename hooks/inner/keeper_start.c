@@ -101,7 +101,9 @@ static void rescue(const void *data, uint32_t vmid)
 	if (!keeper_note_load(hook->root, vmid, &note) ||
 		(lock = keeper_lock(hook->root, vmid)) < 0)
 		return;
-	if (!keeper_note_apply(hook->root, vmid, RESCUE_MS))
+	if (keeper_note_apply(hook->root, vmid, RESCUE_MS, NULL))
+		keeper_tell_dead(hook->root, &hook->conf, vmid);
+	else
 		journal_say(hook->root, LOG_WARNING,
 			"guest %" PRIu32
 			": what a keeper left of its block jobs could not be put back",
@@ -111,7 +113,7 @@ static void rescue(const void *data, uint32_t vmid)
 
 void keeper_rescue(const struct hook *hook)
 {
-	keeper_note_each(hook->root, rescue, hook);
+	keeper_note_each(hook->root, rescue, hook, NULL);
 }
 
 void keeper_end(const struct hook *hook)

@@ -236,6 +236,8 @@ int main(int argc, char **argv, char **envp)
 
 	if (argc > 1 && is_phase(&hook, KEEPER_FLAG))
 		return keeper_main(argc, argv);
+	if (argc > 1 && is_phase(&hook, HOOK_PUT_BACK))
+		return keeper_put_back(argc, argv);
 	prctl(PR_SET_PDEATHSIG, SIGTERM);
 	if (!start_waking(&hook))
 		return 70;
@@ -243,7 +245,9 @@ int main(int argc, char **argv, char **envp)
 	if (hook.storage && !*hook.storage)
 		hook.storage = NULL;
 	if (!read_arguments(&hook, argc)) {
-		hook_say(&hook, "usage: rebuildgate-vzdump PHASE [MODE VMID], called by vzdump");
+		hook_say(&hook,
+			"usage: rebuildgate-vzdump PHASE [MODE VMID], called by vzdump; or "
+			"rebuildgate-vzdump " HOOK_PUT_BACK);
 		return fail(&hook, 2);
 	}
 	load_conf(&hook);

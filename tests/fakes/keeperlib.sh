@@ -84,7 +84,7 @@ keepers() {
 }
 has_keeper() { [ "$(keepers "$1" | wc -l)" -eq 2 ]; }
 no_keeper() { [ -z "$(keepers "$1")" ]; }
-guard_of() { cut -d' ' -f1 "$NODE/run/rebuildgate-hook/keepers/$1.lock"; }
+guard_of() { sed -n '1s/ .*//p' "$NODE/run/rebuildgate-hook/keepers/$1.lock"; }
 keeper_of() { keepers "$1" | grep -vx "$(guard_of "$1")"; }
 has_note() { [ -e "$NODE/run/rebuildgate-hook/keepers/$1" ]; }
 no_note() { ! has_note "$1"; }

@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include <cmocka.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -139,9 +140,9 @@ static void without_qemu_there_is_nothing_to_put_back(void **state)
 
 	(void)state;
 	assert_true(keeper_note_save(root, 100, &keeping));
-	assert_true(keeper_note_apply(root, 100, 5000));
+	assert_true(keeper_note_apply(root, 100, 5000, NULL));
 	assert_false(keeper_note_load(root, 100, &note));
-	assert_true(keeper_note_apply(root, 100, 5000));
+	assert_true(keeper_note_apply(root, 100, 5000, NULL));
 }
 
 static void one_keeper_for_a_guest(void **state)
@@ -155,7 +156,7 @@ static void one_keeper_for_a_guest(void **state)
 	lock = keeper_lock(root, 100);
 	assert_true(lock >= 0);
 	assert_false(keeper_lock_owner(root, 100, &owner));
-	assert_true(keeper_lock_sign(lock, &self));
+	assert_true(keeper_lock_sign(lock, &self, NULL));
 	assert_int_equal(keeper_lock(root, 100), -1);
 	assert_true(keeper_lock_owner(root, 100, &owner));
 	assert_int_equal(owner.pid, 4711);
@@ -164,6 +165,39 @@ static void one_keeper_for_a_guest(void **state)
 	other = keeper_lock(root, 100);
 	assert_true(other >= 0);
 	close(other);
+}
+
+static void the_lock_says_whose_it_was(void **state)
+{
+	const struct worker self = {.pid = 4711, .start_ticks = 99};
+	const struct keeper keeper = {.vmid = 100,
+		.ticket = 17,
+		.node = "pve1",
+		.storage = "nas",
+		.worker = {.pid = 12, .start_ticks = 34}};
+	static struct keeper got;
+	struct worker owner;
+	int lock = keeper_lock(root, 100);
+
+	(void)state;
+	assert_true(lock >= 0);
+	assert_true(keeper_lock_sign(lock, &self, &keeper));
+	assert_true(keeper_lock_owner(root, 100, &owner));
+	assert_int_equal(owner.start_ticks, 99);
+	assert_true(keeper_lock_keeper(root, 100, &got));
+	assert_int_equal(got.vmid, 100);
+	assert_int_equal(got.ticket, 17);
+	assert_int_equal(got.worker.pid, 12);
+	assert_int_equal(got.worker.start_ticks, 34);
+	assert_true(*got.worker.boot_id != '\0');
+	assert_string_equal(got.node, "pve1");
+	assert_string_equal(got.storage, "nas");
+	assert_true(keeper_lock_sign(lock, &self, NULL));
+	assert_false(keeper_lock_keeper(root, 100, &got));
+	errno = 0;
+	assert_int_equal(keeper_lock(root, 100), -1);
+	assert_int_equal(errno, EWOULDBLOCK);
+	close(lock);
 }
 
 static void take(const void *data, uint32_t vmid)
@@ -178,14 +212,32 @@ static void every_guest_with_a_note_is_found(void **state)
 	struct keeping keeping = touched();
 
 	(void)state;
-	keeper_note_each(root, take, root);
+	assert_true(keeper_note_each(root, take, root, NULL));
 	assert_int_equal(n_seen, 0);
 	assert_true(keeper_note_save(root, 100, &keeping));
 	assert_true(keeper_note_save(root, 101, &keeping));
 	close(keeper_lock(root, 100)); /* its file is none */
-	keeper_note_each(root, take, root);
+	assert_true(keeper_note_each(root, take, root, NULL));
 	assert_int_equal(n_seen, 2);
 	assert_int_equal(seen[0] + seen[1], 201);
+}
+
+static void notes_of_somebody_else_are_not_believed(void **state)
+{
+	struct keeping keeping = touched();
+	struct err err = {0};
+	char path[200];
+
+	(void)state;
+	assert_true(keeper_note_save(root, 100, &keeping));
+	assert_true(keeper_note_there(root, 100));
+	assert_false(keeper_note_there(root, 101));
+	snprintf(path, sizeof(path), "%s/run/rebuildgate-hook", root);
+	assert_int_equal(chmod(path, 0777), 0);
+	assert_false(keeper_note_each(root, take, root, &err));
+	assert_non_null(strstr(err.text, "is not this user's alone"));
+	assert_int_equal(n_seen, 0);
+	assert_int_equal(chmod(path, 0700), 0);
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, before_each, after_each)
@@ -198,7 +250,9 @@ int main(void)
 		TEST(a_bad_line_is_passed_over),
 		TEST(without_qemu_there_is_nothing_to_put_back),
 		TEST(one_keeper_for_a_guest),
+		TEST(the_lock_says_whose_it_was),
 		TEST(every_guest_with_a_note_is_found),
+		TEST(notes_of_somebody_else_are_not_believed),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
