@@ -197,6 +197,7 @@ static void keep_server(struct tasks *tasks, enum api_kind kind, const char *nam
 static void drop(struct tasks *tasks, size_t i)
 {
 	remotes_forget(tasks->gate->remotes, tasks->servers[i]);
+	free(tasks->servers[i]->stores);
 	free(tasks->servers[i]);
 	tasks->servers[i] = tasks->servers[--tasks->n];
 }
@@ -213,11 +214,13 @@ static void map_anew(struct tasks_server *server)
 			continue;
 		if (!settings_storage(server->tasks->gate->settings, task->storage))
 			task->storage[0] = '\0';
-		if (server->kind == API_PVE && !task->storage[0] && !task->ticket) {
+		if (server->kind == API_PVE && task->kind == TASK_WRITER && !task->storage[0] &&
+			!task->ticket) {
 			task->log_known = false;
 			task->log_tries = 0;
 		}
 	}
+	sources_judge(server);
 	server->asked_ms = 0;
 	server->stops_said = false;
 }

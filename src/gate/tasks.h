@@ -38,14 +38,28 @@ struct task_writer {
 #define TASK_WRITERS_MAX 64
 size_t tasks_writers(const struct tasks *tasks, struct task_writer *ret, size_t max);
 
-/* Whether all that may write to this NAS by way of a configured server is known. */
+/* A restore through a backup server from a datastore of it that is no mapped storage. It makes no
+ * lever free and no job wait, but a rule of ours there has one rate for all that goes through the
+ * server: what such a restore asks for shares it. */
+struct task_reader {
+	char upid[256];
+	char pbs[NAS_NAME_MAX]; /* the server */
+	char store[128];        /* the datastore, as the server calls it */
+	int64_t since_utc_ms;
+};
+/* Those of one server (NULL: of all); at most `max`, returns how many. */
+size_t tasks_readers_elsewhere(
+	const struct tasks *tasks, const char *pbs, struct task_reader *ret, size_t max);
+
+/* Whether all that may read or write on this NAS by way of a configured server is known. It is not
+ * while a restore runs on a cluster of its storages of which nobody knows what it reads. */
 bool tasks_sees(const struct tasks *tasks, const char *nas);
 
 /* Stops a job (ticket or not) that a rule with running = "stop" is for; recorded and told. */
 void tasks_stop(struct tasks *tasks, const char *node, const char *upid, const char *why);
 
-/* [{"server","node","kind","upid","storage","nas","since_utc_ms","ticket","stopped"}] for status.
- */
+/* [{"server","node","kind","upid","storage","store","nas","since_utc_ms","ticket","stopped",
+ * "text"}] for status: API.md. */
 json_t *tasks_show(const struct tasks *tasks);
 
 #endif

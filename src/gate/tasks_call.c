@@ -14,20 +14,39 @@
 #define MAY_EVERY_MS MS_HOUR
 #define MAY_AGAIN_MS (2 * MS_MINUTE) /* while the token sees too little */
 #define LOG_AGAIN_MS (5 * MS_SECOND)
+#define LOG_LATER_MS MS_MINUTE        /* that has told nothing for a while, or cannot be read */
 #define STOP_AGAIN_MS (2 * MS_MINUTE) /* a task that was stopped and still runs, or a failure */
+#define STOP_AGAIN_MAX_MS MS_HOUR
 
+/* Of several the one that was looked at least lately: one that cannot be read hides no other. */
 static struct task *log_wanted(struct tasks_server *server, int64_t now_ms)
 {
+	struct task *first = NULL;
+	int64_t again;
 	size_t i;
 
 	for (i = 0; i < TASKS_PER_SERVER; i++) {
 		struct task *task = &server->list[i];
 
-		if (task->kind && server->kind == API_PVE && !task->log_known &&
-			(!task->log_ms || now_ms - task->log_ms >= LOG_AGAIN_MS))
-			return task;
+		if (!task->kind || server->kind != API_PVE || task->log_known)
+			continue;
+		again = task->log_tries < LOG_TRIES_MAX ? LOG_AGAIN_MS : LOG_LATER_MS;
+		if ((!task->log_ms || now_ms - task->log_ms >= again) &&
+			(!first || task->log_ms < first->log_ms))
+			first = task;
 	}
-	return NULL;
+	return first;
+}
+
+/* Each refusal stands in the record: they become seldom. */
+static int64_t stop_again_ms(const struct task *task)
+{
+	int64_t ms = STOP_AGAIN_MS;
+	unsigned i;
+
+	for (i = 1; i < task->stop_tries && ms < STOP_AGAIN_MAX_MS; i++)
+		ms *= 2;
+	return ms < STOP_AGAIN_MAX_MS ? ms : STOP_AGAIN_MAX_MS;
 }
 
 static struct task *stop_wanted(struct tasks_server *server, int64_t now_ms)
@@ -38,7 +57,7 @@ static struct task *stop_wanted(struct tasks_server *server, int64_t now_ms)
 		struct task *task = &server->list[i];
 
 		if (task->kind && task->stop[0] &&
-			(!task->try_ms || now_ms - task->try_ms >= STOP_AGAIN_MS))
+			(!task->try_ms || now_ms - task->try_ms >= stop_again_ms(task)))
 			return task;
 	}
 	return NULL;
@@ -62,29 +81,67 @@ static void tell_stopped(
 	notify_tell(tasks->gate->notify, NOTIFY_STOPPED, task->upid, text, details);
 }
 
+static void record_stop(struct tasks_server *server, const struct task *task, const char *why)
+{
+	char target[340];
+
+	snprintf(target, sizeof(target), "%s %s", server->name, task->upid);
+	levers_record(
+		server->tasks->gate, task->ticket, "job", target, "stopped", "running", why, true);
+}
+
+/* It goes on. What was promised is taken back, unless the server may have got the call after all:
+ * then it is better run once too often. */
+static void fail_stop(struct tasks_server *server, struct task *task, const struct err *err)
+{
+	static const char prefix[] = "cannot stop a task: ";
+	bool perhaps = err->kind == ERR_TIMEOUT || err->kind == ERR_GONE;
+	const char *text = err->text;
+
+	if (strncmp(text, prefix, sizeof(prefix) - 1) == 0)
+		text += sizeof(prefix) - 1;
+	task->stop_tries++;
+	snprintf(task->refused, sizeof(task->refused), "could not be stopped: %.200s", text);
+	if (!task->stop_failed)
+		log_warning("A task is not stopped: %s upid=%s", err->text, task->upid);
+	task->stop_failed = true;
+	if (perhaps)
+		return;
+	record_stop(server, task, task->refused);
+	if (task_reruns(task))
+		reruns_withdraw(server->tasks, server, task);
+}
+
 static void take_stop(struct tasks_server *server, struct task *task, const struct err *err)
 {
 	if (!task)
 		return;
 	if (err && err->kind != ERR_NOTFOUND) {
-		if (!task->stop_failed)
-			log_warning("A task is not stopped: %s upid=%s", err->text, task->upid);
-		task->stop_failed = true;
+		fail_stop(server, task, err);
+		return;
+	}
+	task->refused[0] = '\0';
+	task->stop_tries = 0;
+	if (err && task_reruns(task)) { /* it has ended by itself */
+		reruns_withdraw(server->tasks, server, task);
 		return;
 	}
 	if (!task->stop_ms && !err)
 		tell_stopped(server->tasks, server, task);
 	task->stop_ms = clock_boot_ms();
+	if (task_reruns(task))
+		reruns_keep(server->tasks, server, task);
 }
 
-/* A log that cannot be read says nothing: its job is of no storage that is known. */
+/* A log that cannot be read says nothing, for now: its job is of no storage that is known. */
 static void fail_log(struct task *task, const struct err *err)
 {
-	if (!task || err->kind == ERR_BUSY || err->kind == ERR_GONE || err->kind == ERR_TIMEOUT)
+	if (!task)
 		return;
-	if (task->log_tries == 0)
+	if (!task->log_said)
 		log_info("A task's log cannot be read: %s upid=%s", err->text, task->upid);
-	task->log_known = task->log_known || ++task->log_tries >= 10;
+	task->log_said = true;
+	task->log_tries++;
 }
 
 /* That a server is not there is said by remote.c. */
@@ -147,6 +204,9 @@ static void on_done(void *data, const char *body, size_t len, const struct err *
 	case TASKS_OP_PAST:
 		past_take(server, server->op_upid, body, len, err);
 		break;
+	case TASKS_OP_STORES:
+		sources_take(server, body, len, err);
+		break;
 	case TASKS_OP_LOG:
 		if (err)
 			fail_log(task, err);
@@ -171,6 +231,7 @@ static const char *const words[] = {
 	[TASKS_OP_LIST] = "list the running tasks",
 	[TASKS_OP_LOG] = "read a task's log",
 	[TASKS_OP_PAST] = "read a task's log",
+	[TASKS_OP_STORES] = "list the storages",
 	[TASKS_OP_STOP] = "stop a task",
 	[TASKS_OP_RUN] = "run what was stopped",
 };
@@ -192,6 +253,8 @@ static void call(struct tasks_server *server, enum tasks_op op, struct api_call 
 		fail_log(task, err);
 	else if (op == TASKS_OP_PAST)
 		past_take(server, server->op_upid, NULL, 0, err);
+	else if (op == TASKS_OP_STORES)
+		sources_take(server, NULL, 0, err);
 	else if (op == TASKS_OP_STOP)
 		take_stop(server, task, err);
 	else if (op == TASKS_OP_RUN)
@@ -218,6 +281,17 @@ static void ask_past(struct tasks_server *server, struct past *past)
 
 	snprintf(server->op_upid, sizeof(server->op_upid), "%s", past->upid);
 	call(server, TASKS_OP_PAST, &api, built, &err);
+}
+
+static void ask_stores(struct tasks_server *server, int64_t now_ms)
+{
+	struct api_call api = {0};
+	struct err err = {0};
+	bool built = pve_storages_get(&api, &err);
+
+	server->op_upid[0] = '\0';
+	server->stores_ms = now_ms;
+	call(server, TASKS_OP_STORES, &api, built, &err);
 }
 
 static bool may_due(const struct tasks_server *server, int64_t now_ms)
@@ -258,11 +332,17 @@ static void ask_stop(struct tasks_server *server, struct task *task, int64_t now
 					     : pbs_task_stop(task->upid, &api, &err);
 
 	task->try_ms = now_ms;
+	if (task_reruns(task) && !reruns_promise(server->tasks, server, task)) {
+		api_call_release(&api);
+		return;
+	}
 	snprintf(target, sizeof(target), "%s %s", server->name, task->upid);
 	if (!levers_record(server->tasks->gate, task->ticket, "job", target, "running", "stopped",
 		    task->stop, true)) {
 		log_warning(
 			"A task is not stopped: that could not be recorded upid=%s", task->upid);
+		if (task_reruns(task))
+			reruns_withdraw(server->tasks, server, task);
 		api_call_release(&api);
 		return;
 	}
@@ -290,6 +370,8 @@ static bool ask_other(struct tasks_server *server, int64_t now_ms)
 
 	if ((task = log_wanted(server, now_ms)))
 		ask_log(server, task, now_ms);
+	else if (sources_due(server, now_ms))
+		ask_stores(server, now_ms);
 	else if ((rerun = reruns_due(server, now_ms)) >= 0)
 		ask_rerun(server, (size_t)rerun);
 	else if ((past = past_wanted(server)))

@@ -6,8 +6,6 @@
 #include "base/units.h"
 #include "gate/tasks_impl.h"
 
-#define LOG_TRIES_MAX 12 /* 5 s apart: what says no storage in a minute says none */
-
 const struct storage_settings *tasks_storage(const struct tasks_server *server, const char *name)
 {
 	const struct settings *settings = server->tasks->gate->settings;
@@ -76,6 +74,17 @@ static struct task *note(
 	return task;
 }
 
+static size_t foreign_listed(const struct tasks_server *server)
+{
+	size_t i, n = 0;
+
+	for (i = 0; i < TASKS_PER_SERVER; i++)
+		n += server->list[i].kind && server->list[i].listed && !server->list[i].storage[0];
+	return n;
+}
+
+/* Of a datastore that is not mapped only restores are kept: the requests of theirs share the rate
+ * of a rule of ours. */
 static void on_pbs_task(void *data, const struct pbs_task *found)
 {
 	struct tasks_server *server = data;
@@ -83,12 +92,15 @@ static void on_pbs_task(void *data, const struct pbs_task *found)
 	const struct storage_settings *storage = tasks_storage(server, found->store);
 	struct task *task;
 
-	if (!kind || !storage || found->endtime_s.known || found->status[0])
+	if (!kind || found->endtime_s.known || found->status[0])
+		return;
+	if (!storage && (kind != TASK_READER || foreign_listed(server) == TASKS_FOREIGN_MAX))
 		return;
 	task = note(server, kind, found->upid, found->starttime_s);
 	if (!task)
 		return;
-	snprintf(task->storage, sizeof(task->storage), "%s", storage->name);
+	snprintf(task->storage, sizeof(task->storage), "%s", storage ? storage->name : "");
+	snprintf(task->store, sizeof(task->store), "%s", found->store);
 	snprintf(task->id, sizeof(task->id), "%s", found->id);
 	snprintf(task->type, sizeof(task->type), "%s", found->type);
 	snprintf(task->user, sizeof(task->user), "%s", found->user);
@@ -144,41 +156,21 @@ static void on_line(void *data, int64_t n, const char *line)
 	pve_log_line(data, line);
 }
 
-/* A restore from a backup server names its datastore, which storages may be. */
-static const struct storage_settings *storage_of_datastore(
-	const struct tasks_server *server, const char *datastore)
-{
-	const struct settings *settings = server->tasks->gate->settings;
-	size_t i;
-
-	for (i = 0; datastore[0] && i < settings->n_storages; i++) {
-		const struct storage_settings *storage = &settings->storages[i];
-
-		if (storage->mapping.nas[0] && storage->pbs[0] &&
-			strcmp(storage->pve, server->name) == 0 &&
-			strcmp(storage->datastore, datastore) == 0)
-			return storage;
-	}
-	return NULL;
-}
-
 bool tasks_take_log(struct tasks_server *server, struct task *task, const char *body, size_t len,
 	struct err *err)
 {
 	const struct storage_settings *storage;
 	struct pve_log_facts facts = {0};
-	bool said;
 
 	if (!pve_log_read(body, len, on_line, &facts, err))
 		return false;
-	said = task->kind == TASK_WRITER ? facts.storage[0] != '\0' : facts.restored_from != 0;
 	task->log_tries++;
-	task->log_known = said || task->log_tries >= LOG_TRIES_MAX;
-	if (!said)
+	if (task->kind == TASK_READER) {
+		source_take(server, task, &facts);
 		return true;
+	}
+	task->log_known = facts.storage[0] || task->log_tries >= LOG_TRIES_MAX;
 	storage = tasks_storage(server, facts.storage);
-	if (!storage)
-		storage = storage_of_datastore(server, facts.datastore);
 	if (storage)
 		snprintf(task->storage, sizeof(task->storage), "%s", storage->name);
 	return true;

@@ -16,6 +16,7 @@
 
 #define MEMORY "tasks:stopped" /* no NAS can be called so */
 #define RUN_AGAIN_MS (10 * MS_MINUTE)
+#define RUN_AGAIN_MAX_MS (2 * MS_HOUR)
 #define KEEP_MS (60 * MS_DAY)
 
 static bool facts_of(struct tasks *tasks, const char *storage, const char *array,
@@ -69,6 +70,7 @@ static json_t *rerun_json(const struct rerun *rerun)
 		json_put_text(object, "array", rerun->array) &&
 		json_put_text(object, "what", kind_word(rerun->kind)) &&
 		json_put_text(object, "job", rerun->job) &&
+		json_put_bool(object, "sure", rerun->sure) &&
 		json_put_int(object, "utc_ms", rerun->utc_ms))
 		return object;
 	json_decref(object);
@@ -105,7 +107,8 @@ static bool rerun_read(const json_t *object, struct rerun *ret)
 {
 	const char *what = "";
 
-	*ret = (struct rerun){.used = true};
+	/* One of a gate before this was promised or kept: nobody knows. */
+	*ret = (struct rerun){.used = true, .sure = json_is_true(json_object_get(object, "sure"))};
 	if (!json_copy_text(object, "pbs", ret->pbs, sizeof(ret->pbs), NULL) ||
 		!json_copy_text(object, "store", ret->store, sizeof(ret->store), NULL) ||
 		!json_copy_text(object, "storage", ret->storage, sizeof(ret->storage), NULL) ||
@@ -154,45 +157,87 @@ static void job_of(const struct task *task, char *ret, size_t size)
 		strcmp(task->type, "verificationjob") == 0 && colon ? colon + 1 : "");
 }
 
-static bool remember(struct tasks *tasks, const struct tasks_server *server,
-	const struct task *task, const char *array)
+static struct rerun *rerun_of(
+	struct tasks *tasks, const struct tasks_server *server, const struct task *task)
 {
-	const struct storage_settings *set = settings_storage(tasks->gate->settings, task->storage);
-	struct rerun wanted = {.used = true, .kind = task->kind, .utc_ms = clock_now().utc_ms};
-	size_t i, empty = RERUNS_MAX;
+	char job[sizeof(tasks->reruns[0].job)];
+	size_t i;
 
-	snprintf(wanted.pbs, sizeof(wanted.pbs), "%s", server->name);
-	snprintf(wanted.store, sizeof(wanted.store), "%s", set->datastore);
-	snprintf(wanted.storage, sizeof(wanted.storage), "%s", task->storage);
-	snprintf(wanted.array, sizeof(wanted.array), "%s", array);
-	job_of(task, wanted.job, sizeof(wanted.job));
+	job_of(task, job, sizeof(job));
 	for (i = 0; i < RERUNS_MAX; i++) {
-		const struct rerun *rerun = &tasks->reruns[i];
+		struct rerun *rerun = &tasks->reruns[i];
 
-		if (rerun->used && rerun->kind == wanted.kind &&
-			strcmp(rerun->pbs, wanted.pbs) == 0 &&
-			strcmp(rerun->store, wanted.store) == 0 &&
-			strcmp(rerun->job, wanted.job) == 0)
-			return true;
-		if (!rerun->used && empty == RERUNS_MAX)
-			empty = i;
+		if (rerun->used && rerun->kind == task->kind &&
+			strcmp(rerun->pbs, server->name) == 0 &&
+			strcmp(rerun->store, task->store) == 0 && strcmp(rerun->job, job) == 0)
+			return rerun;
 	}
-	if (empty == RERUNS_MAX)
+	return NULL;
+}
+
+bool reruns_promise(struct tasks *tasks, const struct tasks_server *server, struct task *task)
+{
+	struct rerun *rerun = rerun_of(tasks, server, task);
+	char array[MD_NAME_MAX] = "", why[160] = "";
+
+	if (!to_stop(tasks, task->storage, array, why, sizeof(why))) {
+		task->stop[0] = '\0';
 		return false;
-	tasks->reruns[empty] = wanted;
+	}
+	if (rerun)
+		return true;
+	for (rerun = tasks->reruns; rerun < tasks->reruns + RERUNS_MAX && rerun->used; rerun++)
+		;
+	if (rerun == tasks->reruns + RERUNS_MAX)
+		return false;
+	*rerun = (struct rerun){.used = true, .kind = task->kind, .utc_ms = clock_now().utc_ms};
+	snprintf(rerun->pbs, sizeof(rerun->pbs), "%s", server->name);
+	snprintf(rerun->store, sizeof(rerun->store), "%s", task->store);
+	snprintf(rerun->storage, sizeof(rerun->storage), "%s", task->storage);
+	snprintf(rerun->array, sizeof(rerun->array), "%s", array);
+	job_of(task, rerun->job, sizeof(rerun->job));
 	if (save(tasks))
 		return true;
-	tasks->reruns[empty].used = false;
+	rerun->used = false;
 	return false;
 }
 
-static void judge_task(struct tasks *tasks, struct tasks_server *server, struct task *task)
+void reruns_keep(struct tasks *tasks, const struct tasks_server *server, const struct task *task)
+{
+	struct rerun *rerun = rerun_of(tasks, server, task);
+
+	if (!rerun || rerun->sure)
+		return;
+	rerun->sure = true;
+	save(tasks);
+}
+
+void reruns_withdraw(
+	struct tasks *tasks, const struct tasks_server *server, const struct task *task)
+{
+	struct rerun *rerun = rerun_of(tasks, server, task);
+
+	if (!rerun || rerun->sure)
+		return;
+	*rerun = (struct rerun){0};
+	save(tasks);
+}
+
+bool task_reruns(const struct task *task)
+{
+	return task->kind == TASK_GC || task->kind == TASK_VERIFY;
+}
+
+/* What was not stopped while there was a reason for it goes on when there is none. */
+static void judge_task(struct tasks *tasks, struct task *task)
 {
 	char array[MD_NAME_MAX] = "", why[160] = "";
 
-	if (task->stop[0] || !to_stop(tasks, task->storage, array, why, sizeof(why)))
+	if (task->stop_ms)
 		return;
-	if (remember(tasks, server, task, array))
+	if (!to_stop(tasks, task->storage, array, why, sizeof(why)))
+		task->stop[0] = task->refused[0] = '\0';
+	else if (!task->stop[0])
 		snprintf(task->stop, sizeof(task->stop), "%s", why);
 }
 
@@ -204,8 +249,8 @@ void reruns_judge(struct tasks *tasks)
 		for (k = 0; k < TASKS_PER_SERVER; k++) {
 			struct task *task = &tasks->servers[i]->list[k];
 
-			if (task->kind == TASK_GC || task->kind == TASK_VERIFY)
-				judge_task(tasks, tasks->servers[i], task);
+			if (task_reruns(task))
+				judge_task(tasks, task);
 		}
 }
 
@@ -287,6 +332,15 @@ bool reruns_call(const struct rerun *rerun, struct api_call *ret, struct err *er
 			     : pbs_verify_start(rerun->store, ret, err);
 }
 
+static int64_t again_ms(unsigned tries)
+{
+	int64_t ms = RUN_AGAIN_MS;
+
+	for (; tries && ms < RUN_AGAIN_MAX_MS; tries--)
+		ms *= 2;
+	return ms < RUN_AGAIN_MAX_MS ? ms : RUN_AGAIN_MAX_MS;
+}
+
 void reruns_done(struct tasks *tasks, size_t i, const struct err *err)
 {
 	struct rerun *rerun = &tasks->reruns[i];
@@ -299,9 +353,12 @@ void reruns_done(struct tasks *tasks, size_t i, const struct err *err)
 		return;
 	}
 	if (err) {
-		rerun->next_ms = clock_boot_ms() + RUN_AGAIN_MS;
-		log_warning("The %s of '%s' on '%s' cannot be run yet: %s", kind_word(rerun->kind),
-			rerun->store, rerun->pbs, err->text);
+		if (!rerun->trouble[0])
+			log_warning("The %s of '%s' on '%s' cannot be run yet, it is tried again: "
+				    "%s",
+				kind_word(rerun->kind), rerun->store, rerun->pbs, err->text);
+		snprintf(rerun->trouble, sizeof(rerun->trouble), "%.200s", err->text);
+		rerun->next_ms = clock_boot_ms() + again_ms(rerun->tries++);
 		return;
 	}
 	snprintf(text, sizeof(text),

@@ -37,7 +37,7 @@ bool tasks_sees(const struct tasks *tasks, const char *nas)
 		if (strcmp(storage->mapping.nas, nas) != 0)
 			continue;
 		server = server_of(tasks, storage);
-		if (!server || !tasks_visible(server, now))
+		if (!server || !tasks_visible(server, now) || source_unknown(server))
 			return false;
 		any = true;
 	}
@@ -84,6 +84,32 @@ struct opt tasks_readers(const struct tasks *tasks, const char *nas)
 			tasks_visible(server, now);
 	}
 	return n || told ? OPT(n) : OPT_NONE;
+}
+
+size_t tasks_readers_elsewhere(
+	const struct tasks *tasks, const char *pbs, struct task_reader *ret, size_t max)
+{
+	int64_t now = clock_boot_ms();
+	size_t i, k, n = 0;
+
+	for (i = 0; i < tasks->n; i++) {
+		const struct tasks_server *server = tasks->servers[i];
+
+		if (server->kind != API_PBS || (pbs && strcmp(pbs, server->name) != 0))
+			continue;
+		for (k = 0; tasks_visible(server, now) && k < TASKS_PER_SERVER && n < max; k++) {
+			const struct task *task = &server->list[k];
+
+			if (task->kind != TASK_READER || task->storage[0])
+				continue;
+			ret[n] = (struct task_reader){.since_utc_ms = task->start_s * MS_SECOND};
+			snprintf(ret[n].upid, sizeof(ret[n].upid), "%s", task->upid);
+			snprintf(ret[n].pbs, sizeof(ret[n].pbs), "%s", server->name);
+			snprintf(ret[n].store, sizeof(ret[n].store), "%s", task->store);
+			n++;
+		}
+	}
+	return n;
 }
 
 size_t tasks_writers(const struct tasks *tasks, struct task_writer *ret, size_t max)
@@ -163,20 +189,54 @@ void tasks_stop(struct tasks *tasks, const char *node, const char *upid, const c
 	timer_at(&tasks->timer, 0);
 }
 
+/* What there is to say of a task, "" for most. */
+static void text_of(
+	const struct tasks_server *server, const struct task *task, char *ret, size_t size)
+{
+	ret[0] = '\0';
+	if (task->refused[0])
+		snprintf(ret, size, "%s", task->refused);
+	else if (task->kind == TASK_READER && server->kind == API_PVE &&
+		task->source == SOURCE_UNKNOWN)
+		source_text(task, ret, size);
+	else if (task->kind == TASK_READER && !task->storage[0])
+		snprintf(ret, size,
+			"datastore '%s' is no storage here: a rule of the gate on this server "
+			"slows "
+			"what is asked for it too",
+			task->store);
+}
+
+/* Restores of which nobody knows what they read count, and those beside a mapped datastore. */
+static bool to_show(const struct tasks_server *server, const struct task *task)
+{
+	if (!task->kind || task->covered)
+		return false;
+	if (task->storage[0])
+		return true;
+	return task->kind == TASK_READER &&
+		(server->kind == API_PBS || (task->source == SOURCE_UNKNOWN && task->log_tries));
+}
+
 static json_t *show(
 	const struct tasks *tasks, const struct tasks_server *server, const struct task *task)
 {
 	json_t *object = json_object();
+	char text[480];
+
+	text_of(server, task, text, sizeof(text));
 
 	if (json_put_text(object, "server", server->name) &&
 		json_put_text(object, "node", task->node) &&
 		json_put_text(object, "kind", task_kind_word(task->kind)) &&
 		json_put_text(object, "upid", task->upid) &&
 		json_put_text(object, "storage", task->storage) &&
+		json_put_text(object, "store", task->store[0] ? task->store : NULL) &&
 		json_put_text(object, "nas", nas_of(tasks, task->storage)) &&
 		json_put_int(object, "since_utc_ms", task->start_s * MS_SECOND) &&
 		json_put_opt(object, "ticket", task->ticket ? OPT(task->ticket) : OPT_NONE) &&
-		json_put_bool(object, "stopped", task->stop_ms))
+		json_put_bool(object, "stopped", task->stop_ms) &&
+		json_put_text(object, "text", text[0] ? text : NULL))
 		return object;
 	json_decref(object);
 	return NULL;
@@ -186,14 +246,20 @@ static json_t *show(
 static json_t *show_rerun(const struct tasks *tasks, const struct rerun *rerun)
 {
 	json_t *object = json_object();
+	char text[280] = "";
 
+	if (rerun->trouble[0])
+		snprintf(text, sizeof(text), "cannot be run again yet: %s", rerun->trouble);
 	if (json_put_text(object, "server", rerun->pbs) && json_put_text(object, "node", NULL) &&
 		json_put_text(object, "kind", task_kind_word(rerun->kind)) &&
 		json_put_text(object, "upid", NULL) &&
 		json_put_text(object, "storage", rerun->storage) &&
+		json_put_text(object, "store", rerun->store) &&
 		json_put_text(object, "nas", nas_of(tasks, rerun->storage)) &&
 		json_put_int(object, "since_utc_ms", rerun->utc_ms) &&
-		json_put_opt(object, "ticket", OPT_NONE) && json_put_bool(object, "stopped", true))
+		json_put_opt(object, "ticket", OPT_NONE) &&
+		json_put_bool(object, "stopped", true) &&
+		json_put_text(object, "text", text[0] ? text : NULL))
 		return object;
 	json_decref(object);
 	return NULL;
@@ -223,7 +289,7 @@ json_t *tasks_show(const struct tasks *tasks)
 			k++) {
 			const struct task *task = &tasks->servers[i]->list[k];
 
-			if (task->kind && task->storage[0] && !task->covered)
+			if (to_show(tasks->servers[i], task))
 				ok = json_array_append_new(
 					     list, show(tasks, tasks->servers[i], task)) == 0;
 		}

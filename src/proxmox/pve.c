@@ -27,6 +27,11 @@ bool pve_guests_get(struct api_call *ret, struct err *err)
 	return get("/cluster/resources?type=vm", ret, err);
 }
 
+bool pve_storages_get(struct api_call *ret, struct err *err)
+{
+	return get("/storage", ret, err);
+}
+
 /* METHOD /nodes/NODE/WHAT */
 static bool of_node(const char *method, const char *node, const char *what, struct api_call *ret,
 	struct err *err)

@@ -66,10 +66,20 @@ edit "$PBS" "state['datastores']['store']['namespaces'] = {
 edit "$PVE" "state['storages']['backup']['content'] = [
   {'volid': 'backup:backup/vzdump-qemu-100-a.vma.zst', 'vmid': 100, 'ctime': $((NOW - 3600)), 'size': 5000000},
   {'volid': 'backup:backup/vzdump-qemu-100-b.vma.zst', 'vmid': 100, 'ctime': $((NOW - 86400)), 'size': 4000000}]"
-edit "$PVE" "task('vzdump', '', node='pve2', start=$((NOW - 30000)), lines=['$(start_line '102 103' backup)',
-  'INFO: Starting Backup of VM 102 (qemu)', 'INFO: Finished Backup of VM 102 (00:01:00)',
-  'INFO: Starting Backup of VM 103 (lxc)', 'ERROR: Backup of VM 103 failed - no space'])" >"$SCRATCH/upid"
+# A job of eight hours, on a node whose clock is five hours ahead of UTC: its first guest is as old as its own end, not as the job's.
+there() { date -u -d "@$((NOW - $1 + 5 * 3600))" '+%F %T'; }
+edit "$PVE" "task('vzdump', '', node='pve2', start=$((NOW - 30000)), lines=['$(start_line '102 103 104 105' backup)',
+  'INFO: Starting Backup of VM 102 (qemu)', 'INFO: Backup started at $(there 30000)',
+  'INFO: Finished Backup of VM 102 (00:50:00)', 'INFO: Backup finished at $(there 27000)',
+  'INFO: Starting Backup of VM 103 (lxc)', 'INFO: Backup started at $(there 27000)', 'ERROR: Backup of VM 103 failed - no space', 'INFO: Failed at $(there 26000)',
+  'INFO: Starting Backup of VM 104 (qemu)', 'INFO: Finished Backup of VM 104 (00:50:00)',
+  'INFO: Starting Backup of VM 105 (qemu)', 'INFO: Finished Backup of VM 105 (00:50:00)', 'INFO: Backup finished at $(there 600)'])" >"$SCRATCH/upid"
 edit "$PVE" "finish('$(cat "$SCRATCH/upid")', 'job errors')"
+# While this one ran the clocks of its node were put on by an hour: its times do not fit.
+edit "$PVE" "task('vzdump', '106', node='pve2', start=$((NOW - 3000)), lines=['$(start_line '106' backup)',
+  'INFO: Starting Backup of VM 106 (qemu)', 'INFO: Backup started at $(there 3000)',
+  'INFO: Finished Backup of VM 106 (00:49:00)', 'INFO: Backup finished at $(there -3540)'])" >"$SCRATCH/upid"
+edit "$PVE" "finish('$(cat "$SCRATCH/upid")')"
 gate_start
 age_of() {
 	api GET /v1/levers
@@ -84,7 +94,10 @@ ok "a guest's last backup on a backup server is known" wait_for 60 age_about sto
 ok 'in each namespace' wait_for 20 age_about store 101 90000
 ok 'on a storage by its content, the newest' wait_for 20 age_about backup 100 3600
 ok 'with its size' test "$(age_of backup 100 size)" = 5000000
-ok "of a job that has ended by its task's log" wait_for 30 age_about backup 102 0
+ok "of a job that has ended by its task's log, each guest by its own time" wait_for 30 age_about backup 102 27000
+ok 'the last one too' age_about backup 105 600
+ok 'where no time stands the job is as old as its start' age_about backup 104 30000
+ok 'and where the times do not fit' wait_for 10 age_about backup 106 3000
 ok 'what failed in it is no backup' test -z "$(age_of backup 103 age_ms)"
 ok 'and where that is from' test "$(age_of backup 100 source)" = server
 GROUPS_ASKED=$(asked "$PBS" '/groups ')
