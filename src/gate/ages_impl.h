@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-/* What ages.c (what is known), ages_size.c (what backups move) and ages_poll.c (what servers are
- * asked) share. */
+/* What ages.c (what is known), ages_size.c (what backups move), ages_poll.c (what servers are
+ * asked) and ages_tasks.c (a backup server's tasks) share. */
 #ifndef RG_GATE_AGES_IMPL_H
 #define RG_GATE_AGES_IMPL_H
 
@@ -15,6 +15,7 @@
 #define AGES_SHELVES_MAX SETTINGS_MAX_STORAGES
 #define AGES_JOBS_MAX 64
 #define AGES_NAMESPACES_MAX 64
+#define AGES_TASKS_MAX 512 /* guests: a server lists the newest 500 tasks */
 
 /* What the last backup that told moved. */
 struct sized {
@@ -58,10 +59,19 @@ enum ages_op {
 	AGES_OP_NONE = 0,
 	AGES_OP_NAMESPACES,
 	AGES_OP_GROUPS,
+	AGES_OP_TASKS, /* backups that have ended there */
+	AGES_OP_LOG,   /* of one of them */
 	AGES_OP_NODES,
 	AGES_OP_CONTENT,
 	AGES_OP_JOB,   /* what a job of the cluster backs up */
 	AGES_OP_HOMES, /* and on which nodes that is: each node runs its own part */
+};
+
+/* The last good backup of a guest on a backup server. */
+struct ages_task {
+	uint32_t guest;
+	int64_t end_s; /* UTC */
+	char upid[256];
 };
 
 struct ages {
@@ -80,6 +90,8 @@ struct ages {
 	char job[64];
 	size_t n_namespaces, at_namespace;
 	char namespaces[AGES_NAMESPACES_MAX][256];
+	size_t n_tasks, at_task;
+	struct ages_task tasks[AGES_TASKS_MAX];
 
 	bool sizes_new; /* other than what the record has */
 	int64_t sizes_saved_ms;
@@ -102,6 +114,10 @@ void sizes_save(struct ages *ages, bool now);
 
 /* NULL without room. */
 struct ages_job *ages_job_of(struct ages *ages, const char *pve, const char *id);
+
+/* ages_tasks.c: the list of tasks has come, with those whose logs are to be read; a log has. */
+bool ages_take_tasks(struct ages *ages, const char *body, size_t len, struct err *err);
+bool ages_take_log(struct ages *ages, const char *body, size_t len, struct err *err);
 
 /* Asks the next thing that is due, if nothing is being asked. */
 void ages_work(struct ages *ages);

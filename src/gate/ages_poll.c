@@ -20,6 +20,8 @@ static const char *const words[] = {
 	[AGES_OP_NONE] = "",
 	[AGES_OP_NAMESPACES] = "list the namespaces",
 	[AGES_OP_GROUPS] = "list the backup groups",
+	[AGES_OP_TASKS] = "list the backup tasks",
+	[AGES_OP_LOG] = "read a task's log",
 	[AGES_OP_NODES] = "list the guests",
 	[AGES_OP_CONTENT] = "list the storage's backups",
 	[AGES_OP_JOB] = "list the job's volumes",
@@ -162,6 +164,10 @@ static bool ask(struct ages *ages, enum ages_op op, struct err *err)
 		ok = pbs_namespaces_get(store, &api, err);
 	else if (ok && op == AGES_OP_GROUPS)
 		ok = pbs_groups_get(store, ages->namespaces[ages->at_namespace], &api, err);
+	else if (ok && op == AGES_OP_TASKS)
+		ok = pbs_backups_get(store, &api, err);
+	else if (ok && op == AGES_OP_LOG)
+		ok = pbs_task_log_get(ages->tasks[ages->at_task].upid, &api, err);
 	else if (ok && (op == AGES_OP_NODES || op == AGES_OP_HOMES))
 		ok = pve_guests_get(&api, err);
 	else if (ok && op == AGES_OP_CONTENT)
@@ -184,6 +190,10 @@ static bool take(struct ages *ages, enum ages_op op, const char *body, size_t le
 		return pbs_namespaces_read(body, len, on_namespace, ages, err);
 	case AGES_OP_GROUPS:
 		return pbs_groups_read(body, len, on_group, ages, err);
+	case AGES_OP_TASKS:
+		return ages_take_tasks(ages, body, len, err);
+	case AGES_OP_LOG:
+		return ages_take_log(ages, body, len, err);
 	case AGES_OP_NODES:
 		ages->node[0] = '\0';
 		if (!pve_guests_read(body, len, on_guest, ages, err))
@@ -213,9 +223,27 @@ static enum ages_op follower(struct ages *ages, enum ages_op op)
 			on_namespace(ages, "");
 		return AGES_OP_GROUPS;
 	}
-	if (op == AGES_OP_GROUPS && ++ages->at_namespace < ages->n_namespaces)
-		return AGES_OP_GROUPS;
+	if (op == AGES_OP_GROUPS)
+		return ++ages->at_namespace < ages->n_namespaces ? AGES_OP_GROUPS : AGES_OP_TASKS;
+	if (op == AGES_OP_TASKS)
+		return ages->n_tasks ? AGES_OP_LOG : AGES_OP_NONE;
+	if (op == AGES_OP_LOG && ++ages->at_task < ages->n_tasks)
+		return AGES_OP_LOG;
 	return AGES_OP_NONE;
+}
+
+/* What reads the mount is asked only where a reading says that it is alive. */
+static bool reads_mount(enum ages_op op)
+{
+	return op != AGES_OP_HOMES && op != AGES_OP_TASKS && op != AGES_OP_LOG;
+}
+
+/* A namespace, or a log, that may not be read hides nothing of the others. */
+static bool goes_on(enum ages_op op, const struct err *err)
+{
+	if (op == AGES_OP_LOG)
+		return err->kind != ERR_TIMEOUT && err->kind != ERR_BUSY && err->kind != ERR_GONE;
+	return op == AGES_OP_GROUPS && err->kind == ERR_DENIED;
 }
 
 static bool asks_of(const struct ages *ages, const struct storage_settings *set)
@@ -253,7 +281,10 @@ static void failed(struct ages *ages, enum ages_op op, const struct err *err)
 		log_info("What a job backs up is not known: %s job=%s", err->text, ages->job);
 		return;
 	}
-	log_info("How old backups on '%s' are is not known: %s", ages->storage, err->text);
+	log_info("How %s on '%s' %s is not known: %s",
+		op == AGES_OP_TASKS || op == AGES_OP_LOG ? "much backups" : "old backups",
+		ages->storage, op == AGES_OP_TASKS || op == AGES_OP_LOG ? "wrote" : "are",
+		err->text);
 	if (shelf && (err->kind == ERR_BUSY || err->kind == ERR_GONE) &&
 		shelf->next_ms > clock_boot_ms() + SOONER_MS)
 		shelf->next_ms = clock_boot_ms() + SOONER_MS;
@@ -269,11 +300,9 @@ static void on_done(void *data, const char *body, size_t len, const struct err *
 	ages->op = AGES_OP_NONE;
 	if (!ok)
 		failed(ages, op, &err);
-	/* A namespace that may not be read hides nothing of the others. */
-	if (ok || (op == AGES_OP_GROUPS && err.kind == ERR_DENIED))
+	if (ok || goes_on(op, &err))
 		next = follower(ages, op);
-	if (next && (next == AGES_OP_HOMES || is_fresh(ages, ages->storage)) &&
-		!ask(ages, next, &err))
+	if (next && (!reads_mount(next) || is_fresh(ages, ages->storage)) && !ask(ages, next, &err))
 		failed(ages, next, &err);
 	if (ages->op == AGES_OP_NONE)
 		ages_work(ages);

@@ -125,26 +125,49 @@ static bool keeps(const struct steered *s)
 		out->share_ppm.v >= s->rule.protect_ppm - SLACK_PPM;
 }
 
-static int64_t jobs_onto(struct levers *levers, const struct steered *s, const char *storage)
+/* How many copy now: a job that is about to write moves nothing yet. */
+static int64_t streams_of(const struct levers *levers, const struct lever_job *job)
+{
+	int64_t n = 0;
+	size_t i;
+
+	if (job->by == BY_PBS)
+		return job->guest || !job->ticket;
+	for (i = 0; job->ticket && i < LEVERS_KEEPERS; i++) {
+		const struct keeper *keeper = &levers->keepers[i];
+
+		n += keeper->said.ticket == job->ticket && keeper->said.n_jobs > 0 &&
+			keeper_alive(levers, keeper);
+	}
+	return n;
+}
+
+/* `storage` NULL: onto any. */
+static int64_t streams_onto(
+	const struct levers *levers, const struct steered *s, const char *storage)
 {
 	int64_t n = 0;
 	size_t i;
 
 	for (i = 0; i < levers->n_jobs; i++)
-		n += steered_has(levers, s, &levers->jobs[i]) &&
-			strcmp(levers->jobs[i].storage, storage) == 0;
+		if (steered_has(levers, s, &levers->jobs[i]) &&
+			(!storage || strcmp(levers->jobs[i].storage, storage) == 0))
+			n += streams_of(levers, &levers->jobs[i]);
 	return n;
 }
 
 static void remember(struct levers *levers, const struct steered *s, const char *storage)
 {
-	struct paced *paced = paced_of(levers, storage, true);
+	int64_t onto = streams_onto(levers, s, storage);
 	int64_t due = levers->paces_saved_ms + SAVE_MS;
+	struct paced *paced;
 
+	if (!onto)
+		return;
+	paced = paced_of(levers, storage, true);
 	if (!paced->pace)
 		due = 0;
-	paced->pace = rate_muldiv(
-		s->out.pace.v, jobs_onto(levers, s, storage), s->jobs > 0 ? s->jobs : 1);
+	paced->pace = rate_muldiv(s->out.pace.v, onto, streams_onto(levers, s, NULL));
 	paced->as = s->kept_as;
 	paced->protect_ppm = s->rule.protect_ppm;
 	paced->used_ms = levers->now.boot_ms;

@@ -141,16 +141,43 @@ bool pbs_tasks_get(bool running, const char *store, struct api_call *ret, struct
 	return form_end(ret, err);
 }
 
-bool pbs_task_stop(const char *upid, struct api_call *ret, struct err *err)
+bool pbs_backups_get(const char *store, struct api_call *ret, struct err *err)
+{
+	*ret = (struct api_call){0};
+	if (!form_name_ok(store, "a datastore", err))
+		return false;
+	form_begin(ret, "GET", "/nodes/localhost/tasks");
+	form_query(ret, "limit", "500");
+	form_query(ret, "store", store);
+	form_query(ret, "typefilter", "backup");
+	return form_end(ret, err);
+}
+
+/* METHOD /nodes/localhost/tasks/UPID */
+static bool of_task(const char *method, const char *upid, struct api_call *ret, struct err *err)
 {
 	struct pbs_task task;
 
 	*ret = (struct api_call){0};
 	if (!pbs_upid_parse(upid, &task))
 		return err_set(err, ERR_INVALID, "that is not the id of a task of PBS");
-	form_begin(ret, "DELETE", "/nodes/localhost/tasks");
+	form_begin(ret, method, "/nodes/localhost/tasks");
 	form_segment(ret, upid);
+	return true;
+}
+
+bool pbs_task_log_get(const char *upid, struct api_call *ret, struct err *err)
+{
+	if (!of_task("GET", upid, ret, err))
+		return false;
+	form_segment(ret, "log");
+	form_query(ret, "limit", "5000");
 	return form_end(ret, err);
+}
+
+bool pbs_task_stop(const char *upid, struct api_call *ret, struct err *err)
+{
+	return of_task("DELETE", upid, ret, err) && form_end(ret, err);
 }
 
 /* METHOD /admin/datastore/STORE/WHAT */

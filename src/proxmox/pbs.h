@@ -50,6 +50,10 @@ bool pbs_time_get(struct api_call *ret, struct err *err); /* /nodes/localhost/ti
  * src/api2/node/tasks.rs): who looks for restores passes NULL and compares pbs_task.store. Not
  * `running`: the newest 500. */
 bool pbs_tasks_get(bool running, const char *store, struct api_call *ret, struct err *err);
+/* A store's backups: the newest 500. */
+bool pbs_backups_get(const char *store, struct api_call *ret, struct err *err);
+/* Its lines are read as a cluster's (pve_log_read()). */
+bool pbs_task_log_get(const char *upid, struct api_call *ret, struct err *err);
 bool pbs_task_stop(const char *upid, struct api_call *ret, struct err *err);
 bool pbs_gc_start(const char *store, struct api_call *ret, struct err *err);
 bool pbs_verify_start(const char *store, struct api_call *ret, struct err *err); /* all of it */
@@ -94,6 +98,25 @@ bool pbs_tasks_read(const char *body, size_t len,
  * escaped as systemd does (proxmox-schema/src/upid.rs). False if the text is none; then *ret is
  * untouched. `endtime_s` and `status` stay empty. */
 bool pbs_upid_parse(const char *text, struct pbs_task *ret);
+/* The guest that a task is about, by its id "STORE:[NAMESPACE:]vm/100[/TIME]"; 0 none. */
+uint32_t pbs_task_guest(const struct pbs_task *task);
+
+/* What a backup task's log tells, line by line: all zero before the first. Source: proxmox-backup
+ * src/api2/backup/environment.rs log_upload_stat(), for each archive "Upload statistics for
+ * 'drive-scsi0.img.fidx'", "Size: ...", "Chunk count: ...", then, unless it has no chunks, "Upload
+ * size: 4194304 (12%)" (of the chunks that the client sent, before compression) and, unless that is
+ * 0, "Compression: 52%" (of it). Pure. */
+struct pbs_log_facts {
+	int archives;
+	int64_t upload; /* of the archive that is told of now; 0 none, or done */
+	int64_t sum;
+	bool odd; /* something is not as it should be */
+};
+void pbs_log_line(struct pbs_log_facts *facts, const char *line);
+/* After the last line: bytes that the server wrote, within a percent; unknown unless each archive's
+ * are. */
+struct opt pbs_log_written(const struct pbs_log_facts *facts);
+
 /* The UPID of a task that a call has started (garbage collection, verification). */
 bool pbs_started_read(const char *body, size_t len, char ret[256], struct err *err);
 

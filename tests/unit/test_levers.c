@@ -170,6 +170,7 @@ static void moved(int64_t pace, int64_t share_ppm, int64_t from_ms, int64_t at_m
 	s->out.share_ppm = OPT(share_ppm);
 	for (; from_ms <= at_ms; from_ms += 2 * MS_SECOND) {
 		levers.now.boot_ms = from_ms;
+		levers.keepers[0].said_ms = levers.keepers[1].said_ms = from_ms;
 		paces_note(&levers, s);
 	}
 }
@@ -187,7 +188,10 @@ static void a_job_is_steered(struct store *store, int64_t over_ms)
 	levers.n_jobs = 1;
 	levers.jobs[0].by = BY_KEEPER;
 	levers.jobs[0].arrays = 1;
+	levers.jobs[0].ticket = 1;
 	snprintf(levers.jobs[0].storage, sizeof(levers.jobs[0].storage), "backup");
+	levers.keepers[0].said.ticket = 1;
+	levers.keepers[0].said.n_jobs = 1;
 }
 
 static bool is_paced_as(enum moved as, int64_t pace)
@@ -253,6 +257,32 @@ static void a_pace_is_of_one_measure(void **state)
 	assert_true(is_paced_as(MOVED_WRITTEN, 6000000));
 	moved(9000000, 810000, t + 322 * MS_SECOND, t + 324 * MS_SECOND);
 	assert_true(is_paced_as(MOVED_READ, 9000000));
+}
+
+static void a_pace_is_divided_among_those_that_copy(void **state)
+{
+	struct lever_job *other;
+
+	(void)state;
+	a_job_is_steered(NULL, MS_MINUTE);
+	levers.jobs[1] = levers.jobs[0];
+	other = &levers.jobs[levers.n_jobs++];
+	other->ticket = 2;
+	snprintf(other->storage, sizeof(other->storage), "other");
+	levers.keepers[1].said.ticket = 2;
+	levers.arrays[0].jobs = 2;
+	/* One was let go and copies nothing yet. */
+	moved(6000000, 810000, MS_HOUR, MS_HOUR + MS_MINUTE);
+	assert_true(is_paced(6000000));
+	assert_null(levers_paced(&levers, "other"));
+	levers.keepers[1].said.n_jobs = 2;
+	moved(6000000, 810000, MS_HOUR + 62 * MS_SECOND, MS_HOUR + 62 * MS_SECOND);
+	assert_true(is_paced(3000000));
+	assert_int_equal(levers_paced(&levers, "other")->pace, 3000000);
+	/* Between two guests nobody tells. */
+	levers.keepers[0].said.n_jobs = levers.keepers[1].said.n_jobs = 0;
+	moved(6000000, 810000, MS_HOUR + 64 * MS_SECOND, MS_HOUR + 64 * MS_SECOND);
+	assert_true(is_paced(3000000));
 }
 
 static void paces_survive_the_gate(void **state)
@@ -408,6 +438,7 @@ int main(void)
 		cmocka_unit_test(no_rest_is_planned_that_a_keeper_would_break_off),
 		cmocka_unit_test(a_pace_counts_once_the_share_was_kept_for_long),
 		cmocka_unit_test(a_pace_is_of_one_measure),
+		cmocka_unit_test(a_pace_is_divided_among_those_that_copy),
 		ROOM_TEST(paces_survive_the_gate),
 		ROOM_TEST(what_cannot_be_recorded_is_not_moved),
 		ROOM_TEST(slices_are_thinned_but_never_what_puts_back),

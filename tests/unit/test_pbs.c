@@ -122,6 +122,16 @@ static void the_other_calls_have_their_paths(void **state)
 	is_call(&call, "GET", "/api2/json/nodes/localhost/tasks?running=1&limit=0", "");
 	assert_true(pbs_tasks_get(false, "nas", &call, &err));
 	is_call(&call, "GET", "/api2/json/nodes/localhost/tasks?limit=500&store=nas", "");
+	assert_true(pbs_backups_get("nas", &call, &err));
+	is_call(&call, "GET",
+		"/api2/json/nodes/localhost/tasks?limit=500&store=nas&typefilter=backup", "");
+	assert_false(pbs_backups_get("a/../b", &call, &err));
+	assert_true(pbs_task_log_get(upid, &call, &err));
+	is_call(&call, "GET",
+		"/api2/json/nodes/localhost/tasks/UPID%3Apbs%3A00001001%3A00010001%3A00000001%3A"
+		"6B0DF89E%3Areader%3Anas%5Cx3avm-100%3Aroot%40pam%3A/log?limit=5000",
+		"");
+	assert_false(pbs_task_log_get("UPID:pbs:x", &call, &err));
 	assert_true(pbs_task_stop(upid, &call, &err));
 	is_call(&call, "DELETE",
 		"/api2/json/nodes/localhost/tasks/UPID%3Apbs%3A00001001%3A00010001%3A00000001%3A"
