@@ -127,10 +127,11 @@ enum notify_event {
 	NOTIFY_RECORD = 1 << 8,   /* the record cannot be written, or can be again */
 	NOTIFY_UNGATED = 1 << 9,  /* a backup writes that never asked */
 	NOTIFY_STOPPED = 1 << 10, /* a running job or task was stopped, or is run again */
+	NOTIFY_KEEPER = 1 << 11,  /* a keeper died and left its guest's backup slowed */
 };
 #define NOTIFY_SHIPPED                                                                             \
 	(NOTIFY_HOLD | NOTIFY_EXPIRED | NOTIFY_LOST | NOTIFY_BLIND | NOTIFY_SEES | NOTIFY_RULE |   \
-		NOTIFY_RECORD | NOTIFY_UNGATED | NOTIFY_STOPPED)
+		NOTIFY_RECORD | NOTIFY_UNGATED | NOTIFY_STOPPED | NOTIFY_KEEPER)
 const char *notify_event_word(enum notify_event event); /* "hold", "released", ... */
 
 struct webhook_settings {

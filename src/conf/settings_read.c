@@ -23,6 +23,7 @@ static const struct {
 	{NOTIFY_RECORD, "record"},
 	{NOTIFY_UNGATED, "ungated"},
 	{NOTIFY_STOPPED, "stopped"},
+	{NOTIFY_KEEPER, "keeper"},
 };
 
 #define N_EVENTS (sizeof(events) / sizeof(events[0]))
@@ -196,7 +197,7 @@ static unsigned int event_bit(struct node node, struct conf_errors *errors)
 	node_error(node, errors,
 		"events: there is no \"%.40s\"%s%s%s; it is one of hold, released, expired, "
 		"denied, "
-		"lost, blind, sees, rule, record, ungated, stopped",
+		"lost, blind, sees, rule, record, ungated, stopped, keeper",
 		nearest.wrong, nearest.best ? " (did you mean \"" : "",
 		nearest.best ? nearest.best : "", nearest.best ? "\"?)" : "");
 	return 0;

@@ -98,7 +98,7 @@ void levers_settings(struct levers *levers)
 
 static bool keeper_writes(const struct keeper *keeper)
 {
-	return keeper->said_ms && keeper->since_ms;
+	return keeper->said_ms && keeper->since_ms && !keeper->lost_ms;
 }
 
 bool levers_busy(const struct levers *levers, const char *nas)

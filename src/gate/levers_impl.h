@@ -3,8 +3,8 @@
  * What the files of the levers share: levers.c (life, order of a run), levers_jobs.c (which jobs
  * are slowed, by which path), levers_steer.c (one controller for each array),
  * levers_pace.c (what jobs moved), levers_stores.c (servers' datastores), levers_keep.c (keepers),
- * levers_move.c (backup servers, the NAS's own levers), levers_record.c (the record), levers_tell.c
- * (the journal), levers_show.c (JSON).
+ * levers_lost.c (those that died), levers_move.c (backup servers, the NAS's own levers),
+ * levers_record.c (the record), levers_tell.c (the journal), levers_show.c (JSON).
  */
 #ifndef RG_GATE_LEVERS_IMPL_H
 #define RG_GATE_LEVERS_IMPL_H
@@ -29,6 +29,9 @@
 #define LEVERS_BUSY_MS (2 * MS_SECOND) /* between looks while something is set */
 #define KEEPER_FREE_MS MS_MINUTE       /* a keeper without a gate frees its guest after so long */
 #define KEEPER_SILENT_MS (20 * MS_SECOND)
+/* What frees a guest whose keeper and guard are dead: to be run as root on its node. */
+#define KEEPER_COMMAND "/usr/libexec/rebuildgate/rebuildgate-vzdump --put-back"
+#define KEEPER_TEXT 320
 
 /* By what a job is slowed. By the NAS's own floor alone: its path stays open, the rebuild yields
  * less. */
@@ -44,6 +47,7 @@ struct lever_job {
 	char pbs[NAS_NAME_MAX]; /* the backup server that it goes through, or "" */
 	uint32_t guest;         /* under way now; 0: none, or not known */
 	bool throttled;
+	bool unkept;     /* a virtual machine that no keeper sets, and none is to be expected */
 	bool stop;       /* a rule that began to match says so */
 	uint64_t arrays; /* those steered for it, by index */
 	enum lever_by by;
@@ -98,7 +102,8 @@ struct keeper {
 	int64_t rate;
 	int64_t since_ms;   /* boot time since which it is set; 0: not */
 	int64_t applied_ms; /* boot time at which it told that the answer is in force; 0: not yet */
-	bool stuck; /* its keeper has ended and could not put back: a guard goes on trying */
+	bool stuck;      /* its keeper has ended and could not put back: a guard goes on trying */
+	int64_t lost_ms; /* boot time at which it was taken for dead with its guest slowed; 0 */
 	int64_t ordered_ms; /* boot time at which the path that it was told last was chosen, */
 	int64_t told_ms;    /* and at which it was told */
 	size_t n_delays;    /* measured so far: from the one until it acted */
@@ -176,6 +181,8 @@ struct levers {
 	struct said said[LEVERS_SAID];
 	struct recorded recorded[LEVERS_RECORDED];
 	int64_t orphans_ms; /* boot time at which keepers that a gate before us left are done */
+	int64_t swept_ms;   /* boot time of the last look for silent keepers, */
+	int64_t awake_ms;   /* and since which these looks came as they should */
 	struct task_writer writers[TASK_WRITERS_MAX];
 	size_t n_overrides;
 	struct override overrides[OVERRIDE_MAX];
@@ -225,11 +232,25 @@ void paces_save(struct levers *levers);
 int64_t keeper_delay(const struct keeper *keeper);
 struct keeper *keeper_of(struct levers *levers, int64_t ticket, uint32_t guest);
 bool keeper_alive(const struct levers *levers, const struct keeper *keeper);
-/* Those that are silent for good are forgotten. */
+/* Those that are silent for good are forgotten, or told of. */
 void keepers_sweep(struct levers *levers);
 void keeper_target(const struct keeper *keeper, char ret[160]);
 /* The longest pause in one piece; `max_pause_ms`: the rule's. */
 int64_t keeper_pause_ms(const struct keep_ask *said, struct opt max_pause_ms);
+
+/* levers_lost.c */
+/* Whether the gate knows that the backup of its guest is over. */
+bool keeper_is_over(const struct levers *levers, const struct keeper *keeper);
+/* It is silent for good with its guest slowed, without a last word: it and its guard are dead. Told
+ * once, in the journal, the record and the notices. */
+void keeper_lose(struct levers *levers, struct keeper *keeper);
+/* What is to be done where it was. */
+const char *keeper_lost_text(const struct keeper *keeper, char ret[KEEPER_TEXT]);
+/* A gate before this one had slowed the guest `target`, and nobody has asked since: told, if its
+ * backup still runs. */
+void keeper_orphan_tell(const struct levers *levers, const char *target);
+/* Why no keeper slows the guest that the job is at. */
+const char *unkept_text(const struct levers *levers, const struct lever_job *job, char ret[240]);
 
 /* levers_move.c */
 void servers_move(struct levers *levers);
@@ -261,6 +282,8 @@ int64_t levers_guest_ms(struct levers *levers, const struct lever_job *job);
 /* The levers whose keepers an earlier gate left: taken as moved until they tell. */
 void levers_recorded_open(struct levers *levers);
 void levers_orphans(struct levers *levers);
+/* Whether the record has it as moved. */
+bool levers_recorded_moved(const struct levers *levers, const char *lever, const char *target);
 
 /* levers_show.c: those that are moved now, as in GET /v1/levers. NULL without memory. */
 json_t *levers_moved_json(struct levers *levers);

@@ -193,13 +193,16 @@ static bool by_keeper(struct levers *levers, struct lever_job *job, const struct
 	if (ticket->guest && ticket->inside_type != GUEST_LXC &&
 		levers_guest_ms(levers, job) < KEEPER_FREE_MS)
 		return true;
+	if (ticket->guest && ticket->inside_type != GUEST_LXC) {
+		job->unkept = true;
+		unkept_text(levers, job, job->text);
+		return false;
+	}
 	if (ticket->guest) {
 		snprintf(job->text, sizeof(job->text),
-			"guest %u %s: nothing can slow it while it runs (its next run: bwlimit)",
-			ticket->guest,
-			ticket->inside_type == GUEST_LXC
-				? "is a container and not written through a backup server"
-				: "has no keeper");
+			"guest %u is a container and not written through a backup server: nothing "
+			"can slow it while it runs (its next run: bwlimit)",
+			ticket->guest);
 		return false;
 	}
 	if (ticket->request.n_qemu.known && ticket->request.n_qemu.v == 0) {

@@ -19,6 +19,10 @@
 /* Shipped max_pause of a guest's blocks, and where its writes go to a fleecing image. */
 #define PAUSE_SHIPPED_MS (15 * MS_SECOND)
 #define PAUSE_FLEECING_MS (2 * MS_MINUTE)
+/* A keeper that freed its guest has told so by then; so has a guard whose keeper hung. */
+#define LOST_MS (KEEPER_FREE_MS + 10 * MS_SECOND)
+/* One that was lost is shown until its guest is put back, but no longer. */
+#define LOST_SHOWN_MS MS_DAY
 
 void keeper_target(const struct keeper *keeper, char ret[160])
 {
@@ -114,26 +118,47 @@ static bool record(struct levers *levers, const struct keeper *keeper, enum stee
 		levers_path_text(path, rate, after), why, path == STEER_FREE);
 }
 
-/* It has said its last word, or is silent for so long that it has freed its guest by itself. */
+/* It has said its last word, or is silent for good. */
 static void forget(struct levers *levers, struct keeper *keeper, const char *why)
 {
-	if (keeper->since_ms)
+	char target[160];
+
+	keeper_target(keeper, target);
+	if (keeper->since_ms || levers_recorded_moved(levers, "block-jobs", target))
 		record(levers, keeper, STEER_FREE, 0, why);
 	keeper->said_ms = 0;
 }
 
+/* A silent keeper either freed its guest and could not tell, or is dead together with its guard. */
+static void sweep(struct levers *levers, struct keeper *keeper)
+{
+	int64_t now = levers->now.boot_ms, silent_ms = now - keeper->said_ms;
+	bool slows = keeper->since_ms && (is_set(keeper->path) || is_set(keeper->said.path));
+
+	if (silent_ms <= KEEPER_FREE_MS)
+		return;
+	if (!slows)
+		forget(levers, keeper, "its keeper is silent, and had set nothing");
+	else if (keeper_is_over(levers, keeper))
+		forget(levers, keeper, "its keeper is silent, and the backup of its guest is over");
+	else if (keeper->lost_ms && now - keeper->lost_ms > LOST_SHOWN_MS)
+		forget(levers, keeper, "its keeper died a day ago");
+	else if (!keeper->lost_ms && silent_ms > LOST_MS && now - levers->awake_ms > LOST_MS)
+		keeper_lose(levers, keeper);
+}
+
 void keepers_sweep(struct levers *levers)
 {
+	int64_t now = levers->now.boot_ms;
 	size_t i;
 
-	for (i = 0; i < LEVERS_KEEPERS; i++) {
-		struct keeper *keeper = &levers->keepers[i];
-
-		if (keeper->said_ms && !keeper->stuck &&
-			levers->now.boot_ms - keeper->said_ms > KEEPER_FREE_MS)
-			forget(levers, keeper,
-				"its keeper is silent: it should have freed its guest by itself");
-	}
+	/* While this machine slept nobody could ask. */
+	if (!levers->swept_ms || now - levers->swept_ms > KEEPER_FREE_MS)
+		levers->awake_ms = now;
+	levers->swept_ms = now;
+	for (i = 0; i < LEVERS_KEEPERS; i++)
+		if (levers->keepers[i].said_ms && !levers->keepers[i].stuck)
+			sweep(levers, &levers->keepers[i]);
 }
 
 static void tell_trouble(struct keeper *keeper)
@@ -161,6 +186,7 @@ static void take(struct levers *levers, struct keeper *keeper, const struct keep
 	keeper->said = *ask;
 	keeper->said_ms = levers->now.boot_ms;
 	keeper->stuck = ask->ending && is_set(ask->path);
+	keeper->lost_ms = 0;
 	for (i = 0; ask->worker.pid && i < tickets->n; i++)
 		if (tickets->list[i].worker.pid == ask->worker.pid &&
 			tickets->list[i].worker.start_ticks == ask->worker.start_ticks &&
@@ -291,7 +317,7 @@ void levers_keep(struct levers *levers, const struct keep_ask *asked, struct kee
 	}
 	if (ask.ending) {
 		snprintf(ret->reason, sizeof(ret->reason), "the backup of this guest is done");
-		forget(levers, keeper, "the backup of this guest is done");
+		forget(levers, keeper, "this guest is freed, and has no keeper any more");
 		levers_changed(levers);
 		return;
 	}

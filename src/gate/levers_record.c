@@ -135,6 +135,17 @@ bool levers_record(struct gate *gate, int64_t ticket, const char *lever, const c
 	return true;
 }
 
+bool levers_recorded_moved(const struct levers *levers, const char *lever, const char *target)
+{
+	size_t i;
+
+	for (i = 0; i < LEVERS_RECORDED; i++)
+		if (levers->recorded[i].moved && strcmp(levers->recorded[i].lever, lever) == 0 &&
+			strcmp(levers->recorded[i].target, target) == 0)
+			return true;
+	return false;
+}
+
 static void take_moved(void *data, const struct store_lever *action)
 {
 	struct levers *levers = data;
@@ -183,10 +194,12 @@ void levers_orphans(struct levers *levers)
 		struct recorded *one = &levers->recorded[i];
 
 		if (one->moved && strcmp(one->lever, "block-jobs") == 0 &&
-			!has_keeper(levers, one->target))
+			!has_keeper(levers, one->target)) {
 			levers_record(levers->gate, 0, one->lever, one->target, "free", "free",
 				"its keeper has lost the gate: it should have freed its guest by "
 				"itself",
 				true);
+			keeper_orphan_tell(levers, one->target);
+		}
 	}
 }

@@ -85,22 +85,44 @@ static json_t *lever_json(const char *lever, const char *target, bool set)
 static json_t *keeper_json(const struct levers *levers, const struct keeper *keeper)
 {
 	const struct moment *now = &levers->now;
+	char target[160], lost[KEEPER_TEXT];
 	json_t *object;
-	char target[160];
 
 	keeper_target(keeper, target);
 	object = lever_json("block-jobs", target, keeper->since_ms != 0);
 	put_path(object, keeper->path, keeper->rate);
 	json_put_opt(object, "since_utc_ms", opt_utc(now, keeper->since_ms));
 	json_put_opt(object, "until_utc_ms",
-		keeper->since_ms ? OPT(utc_of(now, keeper->said_ms) + KEEPER_FREE_MS) : OPT_NONE);
+		keeper->since_ms && !keeper->lost_ms
+			? OPT(utc_of(now, keeper->said_ms) + KEEPER_FREE_MS)
+			: OPT_NONE);
 	json_put_bool(object, "usable", keeper_alive(levers, keeper) && !keeper->said.trouble[0]);
 	json_put_text(object, "trouble",
-		keeper->said.trouble[0]                ? keeper->said.trouble
+		keeper->lost_ms                        ? keeper_lost_text(keeper, lost)
+			: keeper->said.trouble[0]      ? keeper->said.trouble
 			: keeper_alive(levers, keeper) ? NULL
 						       : "its keeper does not ask any more");
 	json_put_opt(object, "moved", keeper->said.moved);
 	json_put_int(object, "ticket", keeper->said.ticket);
+	return object;
+}
+
+/* A throttled guest that should have a keeper and has none: what is said of it stands where its
+ * keeper would. */
+static json_t *unkept_json(struct levers *levers, const struct lever_job *job)
+{
+	const struct keeper *keeper = keeper_of(levers, job->ticket, job->guest);
+	char target[160], text[240];
+	json_t *object;
+
+	if (!job->throttled || !job->unkept || keeper)
+		return NULL;
+	snprintf(target, sizeof(target), "%s/%u", job->node, job->guest);
+	object = lever_json("block-jobs", target, false);
+	put_path(object, STEER_FREE, 0);
+	json_put_bool(object, "usable", false);
+	json_put_text(object, "trouble", unkept_text(levers, job, text));
+	json_put_int(object, "ticket", job->ticket);
 	return object;
 }
 
@@ -257,6 +279,8 @@ static json_t *levers_json(struct levers *levers, bool moved_only)
 	for (i = 0; i < LEVERS_KEEPERS; i++)
 		if (levers->keepers[i].said_ms)
 			append(list, keeper_json(levers, &levers->keepers[i]));
+	for (i = 0; i < levers->n_jobs; i++)
+		append(list, unkept_json(levers, &levers->jobs[i]));
 	for (i = 0; levers->gate->pbs_levers && i < levers->n_servers; i++)
 		append(list, server_json(levers, &levers->servers[i]));
 	if (levers->gate->floors)

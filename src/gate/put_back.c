@@ -20,8 +20,9 @@
 #define LAST_MS (3 * MS_SECOND) /* of it, for what is done one after another at the end */
 #define LOOK_MS 100
 
-/* Keepers free their guests by themselves within a minute: nothing is to be done for them. Nor can
- * it be for a backup server that is not configured any more. */
+/* Keepers free their guests by themselves within a minute, and where one is dead only root on its
+ * node can (rebuildgate-vzdump --put-back): nothing is to be done for them here. Nor can it be for
+ * a backup server that is not configured any more. */
 static bool ours(const struct gate *gate, const struct store_lever *action)
 {
 	if (strcmp(action->lever, "traffic-control") == 0)
@@ -48,6 +49,16 @@ static void say(void *data, const struct store_lever *action)
 			"gate puts it back lever=%s target=%s",
 			action->lever, action->target, action->after, action->lever,
 			action->target);
+}
+
+static void say_begin(size_t n)
+{
+	if (n == SIZE_MAX)
+		log_notice("Whatever a gate left moved is put back");
+	else if (n == 1)
+		log_notice("1 lever stands where a gate left it, it is put back");
+	else
+		log_notice("%zu levers stand where a gate left them, they are put back", n);
 }
 
 /* A record that cannot be read says nothing: then there is as much to do as before. */
@@ -149,7 +160,7 @@ bool put_back(const char *config, struct settings *settings, struct err *err)
 		return false;
 	n = moved(&gate);
 	if (n) {
-		log_notice("%zu levers stand where a gate left them, they are put back", n);
+		say_begin(n);
 		ok = work(&gate, end_ms, err);
 		n = moved(&gate);
 		if (n)

@@ -6,22 +6,8 @@
 # shellcheck source=tests/t/gate-lib.sh
 . tests/t/gate-lib.sh
 
-FAKES=$(realpath tests/fakes)
-NODE=$SCRATCH/node
-TASK=$SCRATCH/task.log
-QEMU=$SCRATCH/qemu
-mkdir -p "$NODE/run" "$NODE/etc/pve" "$NODE/var/lib/pve-manager/jobs" "$NODE/var/run/qemu-server" "$QEMU"
-
-jobs_are() { # FIELD VALUE...
-	local field=$1
-	shift
-	[ "$(jq -c "[.[].$field]" "$QEMU/jobs" 2>/dev/null)" = "[$(IFS=,; echo "$*")]" ]
-}
-lever_is() { # FILTER VALUE: of GET /v1/levers
-	api GET /v1/levers
-	[ "$(get "$1")" = "$2" ]
-}
-keeper_gone() { flock -n "$NODE/run/rebuildgate-hook/keepers/100.lock" true; }
+# shellcheck source=tests/t/node-lib.sh
+. tests/t/node-lib.sh
 
 fresh
 cat >"$POLICY" <<'TEXT'
@@ -30,19 +16,8 @@ defaults = { settle = "0"; release_interval = "0"; recheck = "1s"; };
 rules = ( { name = "rebuild"; when = { role = "data"; operation = ["recovery"]; }; verdict = "hold"; running = "throttle"; rate = "3 MB/s"; } );
 TEXT
 gate_start
-printf 'gate = "%s";\nhooks_dir = "";\nhooks_early_dir = "";\n' "$SOCK" >"$NODE/hook.conf"
-echo '{"jobs": [{"device": "drive-scsi0", "len": 400000000000, "speed": 9000000}, {"device": "drive-scsi1", "len": 1000000, "speed": 9000000}]}' \
-	>"$QEMU/script"
-python3 "$FAKES/qmp.py" serve "$NODE/var/run/qemu-server/100.qmp" "$QEMU" >"$QEMU/out" 2>&1 </dev/null &
-STARTED+=("$!")
-wait_for 20 test -e "$QEMU/ready"
-: >"$TASK"
-perl "$FAKES/vzdump.pl" run --hook "$BUILD/rebuildgate-vzdump" --log "$TASK" --pidfile "$SCRATCH/pid" --storage backup \
-	--copy "$SCRATCH/copied" --env "REBUILDGATE_HOOK_CONF=$NODE/hook.conf" --env "REBUILDGATE_HOOK_ROOT=$NODE" \
-	--guest 100:qemu:snapshot:web &
-JOB=$!
-STARTED+=("$JOB")
-touch "$QEMU/begin"
+guest_start
+backup_start
 ok 'while all is well the jobs are left alone' wait_for 20 jobs_are speed 9000000 9000000
 ok 'and the data is copied' wait_for 20 grep -q 'copying data of 100' "$TASK"
 
