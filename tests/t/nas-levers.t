@@ -207,6 +207,16 @@ test_refused() {
 		moved md2
 		keeper
 		Look md2
+		by
+		by pve1
+		by pve1 look
+		by - look md2
+		by -x look md2
+		by _x look md2
+		by pve1 by pve2 look md2
+		by any floor md2 5000 - 60
+		by any pause md2 60
+		by aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa look md2
 	ORDERS
 	like "refused: a line break" '^error ' "$(order $'look md2\nfloor md2 5000 - 60')"
 	like "refused: a tab" '^error ' "$(order $'look\tmd2')"
@@ -361,6 +371,59 @@ test_deadline() {
 	result $? "which ends when nothing is moved"
 }
 
+# What a gate has moved is its own until it is put back; what nobody put a name to is everybody's.
+test_owners() {
+	local until
+	like "floor by one gate" 'speed_min=5000 .*undo_s=3(600|59[0-9])$' "$(order "by pve1-0a floor md2 5000 4096 3600")"
+	is "moved says so to it" "ok moved=md2" "$(order "by pve1-0a moved")"
+	is "and not to another" "ok moved=-" "$(order "by pve2-0b moved")"
+	is "nor to one without a name" "ok moved=-" "$(order moved)"
+	is "but to who asks for anyone's" "ok moved=md2" "$(order "by any moved")"
+	like "another who looks is told whose it is, and for how long; nothing of his is undone" \
+		'stripe_cache=4096 operation=idle by=pve1-0a by_s=3(600|59[0-9])$' "$(order "by pve2-0b look md2")"
+	like "another's floor is refused" \
+		'^error other=pve1-0a undo_s=3(600|59[0-9]) md2 is moved by another: not touched$' "$(order "by pve2-0b floor md2 9000 - 60")"
+	like "and another's free" '^error other=pve1-0a undo_s=3' "$(order "by pve2-0b free md2")"
+	like "also without a name" '^error other=pve1-0a undo_s=3' "$(order "free md2")"
+	like "a floor without a name too" '^error other=pve1-0a ' "$(order "floor md2 9000 - 60")"
+	is "all stands as it was set" "5000 (local) 4096" "$(sysfs sync_speed_min) $(sysfs stripe_cache_size)"
+	like "and as long" 'undo_s=3(600|5[0-9][0-9])$' "$(order "by pve1-0a look md2")"
+	like "the array beside it is another's to move" 'speed_min=7000 ' "$(order "by pve2-0b floor md3 7000 - 3600")"
+	is "each is told its own" "ok moved=md2 ok moved=md3" "$(order "by pve1-0a moved") $(order "by pve2-0b moved")"
+	like "who has moved it renews" 'speed_min=6000 .*undo_s=7(200|1[0-9][0-9])$' "$(order "by pve1-0a floor md2 6000 - 7200")"
+	like "and frees" '^ok .*speed_min_kind=system stripe_cache=256 operation=idle$' "$(order "by pve1-0a free md2")"
+	is "then it is anyone's" "6000 (local)" "$(order "by pve2-0b floor md2 6000 - 10" >/dev/null; sysfs sync_speed_min)"
+	until=$(($(uptime_s) + 10))
+	like "while it is moved" '^error other=pve2-0b ' "$(order "by pve1-0a floor md2 8000 - 60")"
+	wait_until eval '[ "$(uptime_s)" -gt '"$until"' ]'
+	like "no longer than its time" 'speed_min=8000 ' "$(order "by pve1-0a floor md2 8000 - 60")"
+	like "who asks for anyone's frees it" '^ok .*speed_min_kind=system ' "$(order "by any free md2")"
+	order "by any free md3" >/dev/null
+
+	like "what was moved without a name is everybody's" 'speed_min=9000 ' \
+		"$(order "floor md2 5000 - 60" >/dev/null; order "by pve1-0a floor md2 9000 - 60")"
+	like "and has one then" '^error other=pve1-0a ' "$(order "by pve2-0b free md2")"
+	order "by pve1-0a floor md2 - 4096 3600" >/dev/null
+	: >"$ROOT/busy"
+	like "what could not be put back in time may be put back by all" '^ok .*stripe_cache=256 ' \
+		"$(order "by pve1-0a free md2" >/dev/null; order "by pve2-0b free md2")"
+
+	checking check 5000192 0
+	like "a check that one gate has interrupted" 'paused_at=5000192 undo_s=3' "$(order "by pve1-0a pause md2 3600")"
+	like "another does not let go on" '^error other=pve1-0a undo_s=3' "$(order "by pve2-0b resume md2")"
+	like "nor keep for longer" '^error other=pve1-0a undo_s=3' "$(order "by pve2-0b pause md2 7200")"
+	like "he may set a floor" 'speed_min=5000 .*operation=idle check_by=pve1-0a check_by_s=3[0-9]* undo_s=60$' "$(order "by pve2-0b floor md2 5000 - 60")"
+	is "both have moved something of it then" "ok moved=md2 ok moved=md2" "$(order "by pve1-0a moved") $(order "by pve2-0b moved")"
+	order "by pve2-0b free md2" >/dev/null
+	is "it still rests" idle "$(sysfs sync_action)"
+	like "until who has interrupted it lets it go on" 'operation=check$' "$(order "by pve1-0a resume md2")"
+	order "by pve1-0a pause md2 3600" >/dev/null
+	like "or somebody for anyone" 'operation=check$' "$(order "by any resume md2")"
+	is "nothing is written down any more" "" "$(noted)"
+	echo idle >"$ROOT/sys/block/md2/md/sync_action"
+	wait_until no_keeper
+}
+
 checking() { # WORD SECTORS MARK
 	echo "${3:-0}" >"$ROOT/mark"
 	echo "$2" >"$ROOT/sys/block/md2/md/sync_min"
@@ -438,6 +501,7 @@ suite() {
 	test_folder
 	test_at_once
 	test_deadline
+	test_owners
 	test_pause
 	local pid
 	for pid in $(keepers); do
