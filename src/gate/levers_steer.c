@@ -11,7 +11,6 @@
 
 /* A keeper asks every second, and QEMU takes a change at once. */
 #define KEEPER_DELAY_MS (2 * MS_SECOND)
-#define PBS_DELAY_MS (PBS_ACTS_MS + MS_SECOND)
 #define PBS_REST_MAX_MS MS_MINUTE
 #define PAUSE_MS (15 * MS_SECOND) /* where nobody copies yet */
 
@@ -147,7 +146,7 @@ static void add_server(struct levers *levers, const char *pbs, struct paths *p)
 	if (!lever)
 		return;
 	pbs_lever_state(lever, &state);
-	narrow(&p->range, PBS_DELAY_MS, PBS_RATE_LEAST, PBS_REST_MAX_MS);
+	narrow(&p->range, state.delay_ms, PBS_RATE_LEAST, PBS_REST_MAX_MS);
 	add_path(p, MOVED_WRITTEN, state.moved, state.since_ms, state.settled);
 }
 

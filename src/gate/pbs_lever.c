@@ -11,8 +11,6 @@
 #include "base/log.h"
 #include "gate/pbs_lever_impl.h"
 
-#define READ_SOON_MS MS_SECOND /* after a change: read back */
-#define MOVED_OLD_MS (10 * MS_SECOND)
 #define SAY_AGAIN_MS (10 * MS_MINUTE) /* another trouble of one that goes on */
 
 int64_t pbs_lever_target(const struct pbs_lever *lever, int64_t now_ms)
@@ -65,7 +63,9 @@ static int64_t next_time(const struct pbs_lever *lever, int64_t now_ms)
 	int64_t next = sight->at_ms + (set ? PBS_READ_MS : PBS_PROBE_MS), at;
 
 	if (set && !lever->confirmed)
-		next = lever->set_ms + READ_SOON_MS;
+		next = lever->set_ms + PBS_SOON_MS;
+	else if (set && pbs_delay_waits(&lever->delay, now_ms))
+		next = sight->at_ms + PBS_SOON_MS;
 	if (lever->want == STEER_REST && (at = pbs_rest_next(&lever->rest, now_ms)) < next)
 		next = at;
 	at = lever->end_ms - lever->end_span_ms / 2 + 1;
@@ -80,6 +80,8 @@ void pbs_lever_work(struct pbs_lever *lever)
 
 	if (lever->op != PBS_OP_NONE)
 		return;
+	if (lever->sight.known && !differs)
+		lever->ordered_ms = 0;
 	if (!remote || (lever->retired && lever->sight.known && !lever->sight.found)) {
 		timer_off(&lever->timer);
 	} else if (now < lever->retry_ms) {
@@ -131,6 +133,7 @@ void pbs_lever_want(struct pbs_lever *lever, enum steer_path path, int64_t rate,
 		return;
 	lever->want = path;
 	lever->want_rate = rate;
+	lever->ordered_ms = clock_boot_ms();
 	snprintf(lever->why, sizeof(lever->why), "%s", why ? why : "");
 	timer_at(&lever->timer, 0);
 }
@@ -142,9 +145,11 @@ void pbs_lever_state(const struct pbs_lever *lever, struct pbs_lever_state *ret)
 
 	*ret = (struct pbs_lever_state){
 		.path = pbs_own_path(rate, sight->cap),
-		.since_ms = lever->set_ms,
+		.since_ms = lever->delay.acted_ms ? lever->delay.acted_ms : lever->delay.set_ms,
+		.delay_ms = pbs_delay_of(&lever->delay),
+		.measured = pbs_delay_measured(&lever->delay),
 		.until_ms = sight->found && sight->ours ? lever->end_ms : 0,
-		.moved = now - sight->at_ms < MOVED_OLD_MS ? sight->moved : OPT_NONE,
+		.moved = now - sight->at_ms < PBS_MOVED_MS ? sight->moved : OPT_NONE,
 		.usable = lever->usable,
 	};
 	ret->rate = ret->path == STEER_LIMIT || ret->path == STEER_REST ? rate : 0;
@@ -153,7 +158,7 @@ void pbs_lever_state(const struct pbs_lever *lever, struct pbs_lever_state *ret)
 			pbs_own_rate(
 				lever->want, lever->want_rate, sight->cap, &lever->rest, now) &&
 		(lever->want != STEER_REST || ret->path == STEER_REST) &&
-		now - lever->set_ms >= PBS_ACTS_MS;
+		pbs_delay_over(&lever->delay, now);
 	snprintf(ret->trouble, sizeof(ret->trouble), "%s", lever->trouble);
 	snprintf(ret->hidden_by, sizeof(ret->hidden_by), "%s", sight->hidden_by);
 }

@@ -38,9 +38,11 @@ void pbs_lever_want(struct pbs_lever *lever, enum steer_path path, int64_t rate,
 struct pbs_lever_state {
 	enum steer_path path; /* in force, read back; STEER_FREE: no rule of ours */
 	int64_t rate;
-	bool settled;       /* what is wanted is in force, for PBS_ACTS_MS at least */
+	bool settled;       /* what is wanted is in force: seen to act, or its delay is over */
 	int64_t until_ms;   /* boot time at which the rule lapses by itself; 0: there is none */
-	int64_t since_ms;   /* boot time since when it is in force */
+	int64_t since_ms;   /* boot time since when it is in force: seen to act, else set */
+	int64_t delay_ms;   /* how late a change acts, from when it was chosen */
+	bool measured;      /* it was seen often enough; else what the server promises counts too */
 	struct opt moved;   /* bytes/s through our rule now (cur-rate-in) */
 	bool usable;        /* the last probe or change worked: it may be counted on */
 	char trouble[240];  /* what does not work, "" if nothing */

@@ -154,6 +154,7 @@ static void take_rules(struct pbs_lever *lever, const char *body, size_t len, in
 	}
 	lever->sight = sight;
 	lever->maybe = false;
+	pbs_delay_look(&lever->delay, sight.moved, now_ms);
 	lever->change_failed = lever->change_failed && pbs_lever_differs(lever, now_ms);
 	lever->usable = lever->usable || !lever->change_failed;
 	settle_record(lever, now_ms);
@@ -216,6 +217,10 @@ static void take_change(struct pbs_lever *lever, enum pbs_op op, int64_t now_ms)
 		log_notice("Our traffic-control rule on '%s' is removed", lever->name);
 	}
 	pbs_rest_set(&lever->rest, rate, now_ms);
+	pbs_delay_set(&lever->delay,
+		lever->sight.found && lever->sight.ours ? lever->sight.rule.rate_in : 0, rate,
+		now_ms - lever->sight.at_ms < PBS_MOVED_MS ? lever->sight.moved : OPT_NONE,
+		lever->draft_ordered_ms, now_ms);
 	lever->set_ms = now_ms;
 	lever->end_ms = lever->draft_end_ms;
 	lever->end_span_ms = lever->draft_end_ms - now_ms;
@@ -344,6 +349,11 @@ void pbs_lever_change(struct pbs_lever *lever, struct remote *remote, int64_t no
 	struct api_call api = {0};
 	struct err err = {0};
 
+	/* What changes by itself, such as the end of a rest, is chosen now. */
+	lever->draft_ordered_ms = lever->change_failed ? 0
+		: lever->ordered_ms                    ? lever->ordered_ms
+						       : now_ms;
+	lever->ordered_ms = 0;
 	if (rate) {
 		draft_rule(lever, rate, now_ms);
 		pbs_rule_text(&lever->draft, after, sizeof(after));

@@ -50,6 +50,10 @@ static enum pbs_awaits awaits(int64_t from, int64_t to, struct opt moved)
 void pbs_delay_set(struct pbs_delay *delay, int64_t from, int64_t to, struct opt moved,
 	int64_t ordered_ms, int64_t now_ms)
 {
+	if (ordered_ms)
+		note(&delay->trips, now_ms - ordered_ms);
+	if (from == to)
+		return;
 	delay->from = from;
 	delay->to = to;
 	delay->ordered_ms = ordered_ms;
@@ -57,8 +61,6 @@ void pbs_delay_set(struct pbs_delay *delay, int64_t from, int64_t to, struct opt
 	delay->acted_ms = 0;
 	delay->against = false;
 	delay->awaits = awaits(from, to, moved);
-	if (ordered_ms)
-		note(&delay->trips, now_ms - ordered_ms);
 }
 
 static void seen(struct pbs_delay *delay, int64_t acted_ms)

@@ -51,7 +51,8 @@ struct pbs_delay {
 	struct pbs_times acts;  /* from the server had it until seen to act */
 };
 
-/* The server has a change since `now_ms`. `moved`: what passed through the rule before, bytes/s. */
+/* The server has a change since `now_ms`. `moved`: what passed through the rule before, bytes/s.
+ * The same rate again (a timeframe is renewed) is in force as it was. */
 void pbs_delay_set(struct pbs_delay *delay, int64_t from, int64_t to, struct opt moved,
 	int64_t ordered_ms, int64_t now_ms);
 

@@ -6,11 +6,14 @@
 
 #include "gate/gate.h"
 #include "gate/pbs_lever.h"
+#include "gate/pbs_lever_delay.h"
 #include "gate/pbs_lever_rule.h"
 #include "gate/remote.h"
 #include "gate/timer.h"
 
 #define PBS_READ_MS (3 * MS_SECOND)   /* between two looks while a rule of ours is there */
+#define PBS_SOON_MS MS_SECOND         /* after a change: read back, until it is seen to act */
+#define PBS_MOVED_MS (10 * MS_SECOND) /* what passes is not known any more by an older look */
 #define PBS_FRESH_MS (5 * MS_SECOND)  /* no change by an older look than this */
 #define PBS_PROBE_MS (5 * MS_MINUTE)  /* between two looks while nothing is wanted */
 #define PBS_CLOCK_MS (10 * MS_MINUTE) /* between two looks at the server's clock */
@@ -47,6 +50,7 @@ struct pbs_lever {
 	enum steer_path want;
 	int64_t want_rate;
 	char why[200];
+	int64_t ordered_ms; /* boot time at which that was wanted; 0: it is so, or under way */
 
 	struct pbs_sight sight;
 	struct pbs_rest rest;
@@ -56,9 +60,11 @@ struct pbs_lever {
 	enum pbs_op op;        /* in flight */
 	struct pbs_rule draft; /* of that change */
 	int64_t draft_end_ms, draft_offset_s;
+	int64_t draft_ordered_ms; /* 0: an earlier try had failed, its delay tells nothing */
 
 	int64_t set_ms; /* boot time since when what is there is there */
 	bool confirmed; /* read back since */
+	struct pbs_delay delay;
 	int64_t end_ms; /* boot time at which its timeframe ends */
 	int64_t end_span_ms;
 	int64_t end_offset_s; /* it was made with this offset */

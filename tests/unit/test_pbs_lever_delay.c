@@ -178,6 +178,17 @@ static void one_that_does_not_act_is_in_force_for_nobody_until_the_longest_delay
 	assert_int_equal(pbs_delay_of(&d), PBS_LATE_MAX_MS);
 }
 
+static void the_same_rate_again_stays_in_force(void **state)
+{
+	struct pbs_delay d = {0};
+
+	(void)state;
+	change(&d, 1000, 300, 4000);
+	pbs_delay_set(&d, 10 * MB, 10 * MB, OPT(10 * MB), 900000, 909000);
+	assert_true(pbs_delay_over(&d, 909000));
+	assert_int_equal(pbs_delay_of(&d), PBS_LATE_MAX_MS); /* its calls count */
+}
+
 static void a_rest_is_seen_by_what_still_passes(void **state)
 {
 	struct pbs_delay d = {0};
@@ -218,6 +229,7 @@ int main(void)
 		cmocka_unit_test(where_nothing_flows_a_fall_tells_nothing),
 		cmocka_unit_test(
 			one_that_does_not_act_is_in_force_for_nobody_until_the_longest_delay),
+		cmocka_unit_test(the_same_rate_again_stays_in_force),
 		cmocka_unit_test(a_rest_is_seen_by_what_still_passes),
 		cmocka_unit_test(one_that_was_delayed_by_a_failure_is_seen_but_not_timed),
 	};
