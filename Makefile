@@ -132,7 +132,7 @@ demo: ## a real rebuild holds a real hook, in three minutes
 bench: all tools ## latency of decisions and the hook, memory, CPU, parser throughput
 	@BUILD=$(B) bash tests/bench/bench.sh
 
-bench-rebuild: all tools ## what a rebuild keeps and a backup gets: fixed limits, slices, the gate; an hour (QUICK=1: 9 minutes)
+bench-rebuild: all tools ## what a rebuild keeps and a backup gets: fixed limits, slices, the gate; an hour (QUICK=1: 12 minutes)
 	@BUILD=$(B) bash tests/bench/rebuild.sh
 
 # The fuzz targets without libFuzzer: read each file of the corpus once.
