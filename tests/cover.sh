@@ -6,7 +6,7 @@ set -eu
 
 cd "$(dirname "$0")/.."
 build=${1:-build/cov}
-tests="policy match decide decide_ends ticket ticket_job chain sight pace steer steer_edges steer_limit steer_sim steer_recorded break_steer break_strangled"
+tests="policy match decide decide_ends ticket ticket_job chain sight pace steer steer_edges steer_limit steer_grip steer_sim steer_recorded break_steer break_strangled"
 
 # Only what the core needs: no third-party library has a part in it.
 shared=

@@ -117,6 +117,7 @@ static int64_t open_from(const struct step *st)
 static void step_free(struct step *st, enum steer_reason reason)
 {
 	steer_order(st, STEER_FREE, 0);
+	grip_end(st);
 	steer_enter(st, STEER_PHASE_NEW);
 	st->s->read_ms = st->s->sight_ms = st->s->blind_ms = st->s->over_since_ms = 0;
 	st->s->no_grip = false;
@@ -330,6 +331,14 @@ static void step_begin(struct step *st)
 	note_force(st);
 }
 
+/* The path is moved by what was measured. */
+static bool steered(enum steer_phase phase)
+{
+	return phase == STEER_PHASE_MEASURE || phase == STEER_PHASE_PROBE ||
+		phase == STEER_PHASE_SLICE || phase == STEER_PHASE_REST ||
+		phase == STEER_PHASE_STEADY;
+}
+
 static void step_end(struct step *st)
 {
 	struct steer *s = st->s;
@@ -337,9 +346,12 @@ static void step_end(struct step *st)
 
 	st->ret->path = (enum steer_path)s->path;
 	st->ret->rate = s->rate;
-	st->ret->share_ppm = sum_share(&window);
+	if (!s->past || s->far.known)
+		st->ret->share_ppm = sum_share(&window);
 	st->ret->pace = sum_pace(&window);
-	st->ret->no_grip = s->no_grip;
+	st->ret->no_grip = s->no_grip || s->past;
+	if (s->past && steered(s->phase))
+		st->ret->reason = STEER_NO_GRIP;
 	if (s->phase == STEER_PHASE_SLICE || s->phase == STEER_PHASE_REST)
 		st->ret->way = STEER_SLICES;
 	else if (s->phase == STEER_PHASE_STEADY || s->phase == STEER_PHASE_FIXED)

@@ -17,22 +17,32 @@
 #define FOLD_LEAST_MS (4 * MS_SECOND)
 #define ABOVE_LEAST_MS (8 * MS_SECOND)
 
-struct opt calm_pace(const struct step *st)
+/* `pace`, where the baseline said `base`, as it is where the rebuild is now. */
+static struct opt pace_here(const struct step *st, struct opt pace, struct opt base, int64_t at_ppm)
 {
-	const struct steer *s = st->s;
-	int64_t ratio, slack, pace;
+	int64_t ratio, slack, here;
 
 	/* Beside a rebuild that is slow to come back a baseline learns next to nothing. */
-	if (!s->ref.known || !s->ref_base.known || !st->baseline.known || s->comeback_ms > SLOW_MS)
-		return s->ref;
+	if (!pace.known || !base.known || !st->baseline.known || st->s->comeback_ms > SLOW_MS)
+		return pace;
 	/* Disks slow down by position, and no faster than this. */
-	slack = st->at_ppm - s->ref_at_ppm;
+	slack = st->at_ppm - at_ppm;
 	slack = (slack < 0 ? -slack : slack) * SLOPE_NUM / SLOPE_DEN;
-	ratio = rate_muldiv(st->baseline.v, PPM, s->ref_base.v);
+	ratio = rate_muldiv(st->baseline.v, PPM, base.v);
 	ratio = ratio > PPM + slack ? PPM + slack : ratio;
 	ratio = ratio < PPM - slack ? PPM - slack : ratio;
-	pace = rate_muldiv(s->ref.v, ratio, PPM);
-	return OPT(pace > 0 ? pace : 1);
+	here = rate_muldiv(pace.v, ratio, PPM);
+	return OPT(here > 0 ? here : 1);
+}
+
+struct opt calm_pace(const struct step *st)
+{
+	return pace_here(st, st->s->ref, st->s->ref_base, st->s->ref_at_ppm);
+}
+
+struct opt calm_far(const struct step *st)
+{
+	return pace_here(st, st->s->far, st->s->far_base, st->s->far_at_ppm);
 }
 
 void calm_anew(struct steer *s)
@@ -47,7 +57,8 @@ void calm_anew(struct steer *s)
 void calm_forget(struct steer *s)
 {
 	calm_anew(s);
-	s->ref = s->ref_base = s->slice_share = OPT_NONE;
+	s->past = 0;
+	s->ref = s->ref_base = s->far = s->slice_share = OPT_NONE;
 	s->comeback_ms = s->drain_ms = s->tail = s->not_ours_ms = 0;
 	s->slices = s->steady = (struct steer_sum){0};
 	s->cycles = 0;
@@ -213,6 +224,6 @@ void calm_read(struct step *st, int64_t from_ms)
 	/* Until it is back for sure, only a pace above what it is taken for counts, in a row. */
 	if (from_ms < s->calm_ms + 2 * s->back_ms && !calm_above(s))
 		s->calm = (struct steer_sum){0};
-	else if (s->back)
+	else if (s->back && !grip_lull(st))
 		calm_add(st, rate, ms);
 }

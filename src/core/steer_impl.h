@@ -4,6 +4,7 @@
  *
  *   steer.c         the step: what there is to steer, blindness, the end
  *   steer_sight.c   a reading: the account of the share, what is whose doing, whether levers hold
+ *   steer_grip.c    whether the levers hold, and what to do where they do not
  *   steer_calm.c    what the rebuild does undisturbed, and how long it takes to come back
  *   steer_rest.c    rests in pieces with breaths; the first one, and those that look whose doing it
  * is steer_slices.c  slices and the rests between them steer_steady.c  the limit steer_choose.c
@@ -51,15 +52,45 @@ bool steer_can_rest(const struct step *st);
 
 /* --- steer_sight.c --- */
 void sight_read(struct step *st);
+/* The path is closed as far as it goes, and that has acted since before `from_ms`. */
+bool sight_shut(const struct step *st, int64_t from_ms);
+/* The path as it is has acted since before `from_ms`. */
+bool sight_acted(const struct step *st, int64_t from_ms);
+/* What the backups move, as far as anything tells. */
+struct opt sight_moved(const struct step *st);
+/* What clients may write, bytes/s, and still count as next to nothing. */
+int64_t sight_quiet_level(const struct step *st);
 /* Kept over the time that the rule averages over. */
 struct steer_sum sight_window(const struct steer *s);
 void sum_add(struct steer_sum *sum, const struct steer_sum *more);
 struct opt sum_share(const struct steer_sum *sum);
 struct opt sum_pace(const struct steer_sum *sum);
 
+/* --- steer_grip.c --- */
+/* Takes a reading: from then to its time. */
+void grip_read(struct step *st, int64_t from_ms);
+/* What is written while the path is shut is another's: by the levers' own account, or because it is
+ * far less than while the path was open. */
+bool grip_others_write(const struct step *st);
+/* A rest has lasted so long, and clients write on and nothing comes back, that it cannot help:
+ * true, and what is seen now is what the levers can do. */
+bool grip_gave_up(struct step *st);
+/* The same of a rest that has lasted as long as any may. */
+void grip_give_up(struct step *st);
+/* Who writes past the levers does not just now. */
+bool grip_lull(const struct step *st);
+/* When a rest is due that looks whether they hold again, or another has stopped. */
+int64_t grip_look_ms(const struct step *st);
+/* Nothing is written past them any more, or nothing is asked of them. */
+void grip_end(struct step *st);
+/* A share of what it does beside what the levers do not hold, of what it did before. */
+int64_t grip_share(const struct step *st, int64_t share);
+
 /* --- steer_calm.c --- */
 /* Bytes/s that the rebuild would do now without the backups. */
 struct opt calm_pace(const struct step *st);
+/* And without those whom the levers do not hold; of use while there are any. */
+struct opt calm_far(const struct step *st);
 /* It is `rate` now. */
 void calm_set(struct step *st, int64_t rate);
 /* Takes a reading in which clients wrote next to nothing (`from_ms` to the reading's time). */

@@ -7,9 +7,6 @@
 #define BREATH_LEAST_MS (2 * MS_SECOND)
 #define DRAIN_SAID_MS (2 * MS_SECOND)
 #define MEASURE_MAX_MS (10 * MS_MINUTE) /* a pace that grows for longer is taken as it is */
-/* Without grip it teaches less; but those whom the levers do hold, beside another's writes, must
- * not rest for good. */
-#define NO_GRIP_MAX_MS (30 * MS_MINUTE)
 
 /* How long a breath lasts: no slice, only so long that it acts. */
 static int64_t breath_span(const struct step *st)
@@ -72,8 +69,10 @@ void rest_begin(struct step *st, enum steer_phase phase)
 
 	steer_enter(st, phase);
 	s->rest_ms = 0;
+	s->look_ms = st->now;
 	s->breath = s->thorough = false;
 	s->breath_ms = 0;
+	s->shut = (struct steer_sum){0};
 	s->close_credit = s->low_credit = s->credit;
 	order_rest(st);
 }
@@ -106,7 +105,7 @@ void rest_keep(struct step *st)
 
 	rest_path(st);
 	if (!s->rest_ms && s->force_ms)
-		s->rest_ms = s->force_ms;
+		s->rest_ms = s->force_ms > s->phase_ms ? s->force_ms : s->phase_ms;
 	if (s->no_grip)
 		st->ret->reason = STEER_NO_GRIP;
 	else if (s->rest_ms && !s->calm_ms && st->now - s->rest_ms > st->delay + DRAIN_SAID_MS)
@@ -114,7 +113,7 @@ void rest_keep(struct step *st)
 }
 
 /* Enough was seen to go on. */
-static bool measured(const struct step *st, int64_t lasted)
+static bool measured(struct step *st, int64_t lasted)
 {
 	const struct steer *s = st->s;
 
@@ -122,10 +121,12 @@ static bool measured(const struct step *st, int64_t lasted)
 		return false;
 	if (s->flat_found || (s->ref.known && s->back && !s->thorough))
 		return true;
-	/* It never gets calm: what is known will do. */
-	if (!s->calm_ms && s->ref.known)
+	if (grip_gave_up(st))
 		return true;
-	return st->now - s->phase_ms >= (s->no_grip ? NO_GRIP_MAX_MS : MEASURE_MAX_MS);
+	/* It never gets calm: what is known will do. */
+	if (!s->calm_ms && s->ref.known && !s->no_grip)
+		return true;
+	return st->now - s->phase_ms >= MEASURE_MAX_MS;
 }
 
 static void rest_done(struct step *st)
@@ -133,7 +134,7 @@ static void rest_done(struct step *st)
 	struct steer *s = st->s;
 
 	if (s->phase == STEER_PHASE_PROBE) {
-		steady_probed(st, s->back && !s->thorough);
+		steady_probed(st, s->back && !s->thorough && !s->past);
 		return;
 	}
 	if (!s->ref.known)

@@ -4,12 +4,9 @@
 
 #include "md/rate.h"
 
-#define MOVES_RATE INT64_C(262144) /* bytes/s: a rebuild that stood still moves again */
-#define SHARE_MAX 1250000          /* ppm: a counter that jumps earns no more than this */
-#define GRIP_LEAST_MS (10 * MS_SECOND)
-#define GRIP_SLACK INT64_C(524288)   /* bytes/s */
+#define MOVES_RATE INT64_C(262144)   /* bytes/s: a rebuild that stood still moves again */
+#define SHARE_MAX 1250000            /* ppm: a counter that jumps earns no more than this */
 #define WAKE_MOST_MS (5 * MS_SECOND) /* of a breath */
-#define FULL_FALL_PPM 700000         /* of the full speed: what is left after a close has fallen */
 
 void sum_add(struct steer_sum *sum, const struct steer_sum *more)
 {
@@ -59,7 +56,7 @@ static void bin_add(struct steer *s, const struct steer_sum *more)
 /* --- whose doing --- */
 
 /* Whether the path is closed as far as it goes, and that acts for the whole window. */
-static bool shut(const struct step *st, int64_t from_ms)
+bool sight_shut(const struct step *st, int64_t from_ms)
 {
 	const struct steer *s = st->s;
 
@@ -68,25 +65,33 @@ static bool shut(const struct step *st, int64_t from_ms)
 			s->phase == STEER_PHASE_PROBE);
 }
 
-/* What clients may write and still count as next to nothing. */
-static int64_t quiet_level(const struct step *st)
+bool sight_acted(const struct step *st, int64_t from_ms)
 {
-	int64_t level = STEER_QUIET + st->s->foreign + st->s->foreign / 4;
+	return st->s->force_ms && from_ms >= st->s->force_ms + st->delay;
+}
 
-	if (st->s->rest_ms)
+/* What clients may write and still count as next to nothing. */
+int64_t sight_quiet_level(const struct step *st)
+{
+	int64_t others = st->s->foreign, level = STEER_QUIET;
+
+	if (st->s->rest_ms) {
+		others += st->s->past;
 		level += steer_can_rest(st) ? 2 * st->least : 2 * STEER_LEAST;
-	return level;
+	}
+	return level + others + others / 4;
 }
 
 /* What the backups move, as far as anything tells. */
-static struct opt moved(const struct step *st)
+struct opt sight_moved(const struct step *st)
 {
+	int64_t others = st->s->foreign + st->s->past;
 	struct opt write = st->write;
 
 	if (st->moved.known)
 		return st->moved;
 	if (write.known)
-		return OPT(write.v > st->s->foreign ? write.v - st->s->foreign : 0);
+		return OPT(write.v > others ? write.v - others : 0);
 	return OPT_NONE;
 }
 
@@ -95,63 +100,17 @@ static bool is_quiet(const struct step *st, int64_t from_ms)
 	struct opt write = st->write;
 
 	if (write.known)
-		return write.v <= quiet_level(st);
+		return write.v <= sight_quiet_level(st);
 	if (st->moved.known)
-		return st->moved.v <= quiet_level(st);
-	return shut(st, from_ms);
+		return st->moved.v <= sight_quiet_level(st);
+	return sight_shut(st, from_ms);
 }
 
 /* Nothing is written yet, but jobs move something: caches take it in, and that is work too. What is
  * seen then is neither what the rebuild does undisturbed nor a drop that is another's. */
 static bool taking_in(const struct step *st, int64_t from_ms)
 {
-	return is_quiet(st, from_ms) && st->moved.known && st->moved.v > quiet_level(st);
-}
-
-/* --- whether levers hold --- */
-
-/* Whether what is written while the path is shut is another's: by the levers' own account, or
- * because it is far less than when the path was open. */
-static bool others_write(const struct step *st)
-{
-	int64_t write = st->write.v;
-
-	if (st->moved.known)
-		return st->moved.v <= 2 * st->least + GRIP_SLACK;
-	return st->in->applied && write < rate_muldiv(st->s->full_write, FULL_FALL_PPM, PPM);
-}
-
-/* Whether the path as it is has acted for the whole window. */
-static bool acted(const struct step *st, int64_t from_ms)
-{
-	return st->s->force_ms && from_ms >= st->s->force_ms + st->delay;
-}
-
-/* A path that is closed or limited, and more is written all the same. */
-static void read_grip(struct step *st, int64_t from_ms)
-{
-	struct steer *s = st->s;
-	int64_t limit = s->path == STEER_LIMIT ? s->rate : st->least;
-	int64_t patience = st->moved.known ? 3 * st->delay : STEER_DRAIN_MAX_MS;
-	struct opt flow = moved(st);
-
-	if (s->path != STEER_LIMIT && s->path != STEER_REST) {
-		s->over_since_ms = 0;
-		return;
-	}
-	if (!flow.known || !acted(st, from_ms))
-		return;
-	if ((flow.v - GRIP_SLACK) * 3 / 4 <= limit) {
-		s->over_since_ms = 0;
-		s->no_grip = false;
-		return;
-	}
-	if (!s->over_since_ms)
-		s->over_since_ms = from_ms;
-	if (patience < GRIP_LEAST_MS)
-		patience = GRIP_LEAST_MS;
-	if (st->in->read_at_ms - s->over_since_ms >= patience && !others_write(st))
-		s->no_grip = true;
+	return is_quiet(st, from_ms) && st->moved.known && st->moved.v > sight_quiet_level(st);
 }
 
 /* The path is shut, and caches have had their time, or had been written out already: what is
@@ -164,7 +123,8 @@ static void read_foreign(struct step *st, int64_t from_ms)
 
 	if (write < s->foreign)
 		s->foreign = (s->foreign + write) / 2;
-	if (shut(st, from_ms) && write > quiet_level(st) && others_write(st) &&
+	if (!s->past && sight_shut(st, from_ms) && write > sight_quiet_level(st) &&
+		grip_others_write(st) &&
 		(s->calm_ms || st->in->read_at_ms - s->rest_ms >= patience))
 		s->foreign = write;
 }
@@ -185,7 +145,7 @@ static void bound_credit(struct step *st)
 		return;
 	window = sight_window(s);
 	recent = window.kept - st->protect * window.ms;
-	if (recent > floor)
+	if (recent > floor || s->past)
 		recent = floor;
 	if (s->credit < recent)
 		s->credit = recent;
@@ -194,7 +154,7 @@ static void bound_credit(struct step *st)
 static void account(struct step *st, int64_t from_ms, int64_t share, bool not_ours)
 {
 	struct steer *s = st->s;
-	struct opt flow = moved(st);
+	struct opt flow = sight_moved(st);
 	int64_t ms = st->in->read_at_ms - from_ms;
 	struct steer_sum sum = {.ms = ms, .kept = share * ms};
 
@@ -206,10 +166,12 @@ static void account(struct step *st, int64_t from_ms, int64_t share, bool not_ou
 	if (not_ours)
 		sum.kept = PPM * ms;
 	s->credit += sum.kept - st->protect * ms;
-	bin_add(s, &sum);
 	sum_add(&s->cycle, &sum);
 	if (s->phase == STEER_PHASE_STEADY && s->settle_ms && from_ms >= s->settle_ms)
 		sum_add(&s->judged, &sum);
+	/* What is told counts what the levers do not hold as well. */
+	sum.kept = grip_share(st, sum.kept);
+	bin_add(s, &sum);
 	bound_credit(st);
 	if (s->rest_ms && s->credit < s->low_credit)
 		s->low_credit = s->credit;
@@ -221,7 +183,7 @@ static void read_slice(struct step *st, int64_t from_ms, int64_t share)
 	struct steer *s = st->s;
 	struct opt write = st->write;
 
-	if (s->phase != STEER_PHASE_SLICE || !acted(st, from_ms))
+	if (s->phase != STEER_PHASE_SLICE || !sight_acted(st, from_ms))
 		return;
 	s->unused = is_quiet(st, from_ms) && !s->disturbed;
 	s->slice_share = s->slice_share.known
@@ -237,9 +199,11 @@ static void read_share(struct step *st, int64_t from_ms, struct opt undisturbed)
 	struct steer *s = st->s;
 	bool quiet = is_quiet(st, from_ms), not_ours;
 	int64_t share = rate_muldiv(st->rate.v, PPM, undisturbed.v);
+	/* Beside who writes past the levers now and then it does far more in between. */
+	int64_t most = s->past ? 8 * SHARE_MAX : SHARE_MAX;
 
-	if (share > SHARE_MAX)
-		share = SHARE_MAX;
+	if (share > most)
+		share = most;
 	/* It stood still as well while the backups did: they do not hold it up. Until it moves:
 	 * then what it does undisturbed is to be learned anew. */
 	if (undisturbed.v < STEER_STANDS) {
@@ -280,7 +244,7 @@ void sight_read(struct step *st)
 	wake = s->comeback_ms < WAKE_MOST_MS ? s->comeback_ms : WAKE_MOST_MS;
 	wake += s->breath_ms + st->delay + MS_SECOND;
 	s->disturbed = s->breath || (s->breath_ms && from_ms < wake) || taking_in(st, from_ms);
-	read_grip(st, from_ms);
+	grip_read(st, from_ms);
 	read_foreign(st, from_ms);
 	undisturbed = calm_pace(st);
 	if (undisturbed.known)

@@ -97,7 +97,7 @@ static bool slice_seen(const struct step *st)
 void slice_step(struct step *st)
 {
 	struct steer *s = st->s;
-	int64_t left, end;
+	int64_t left, end, look;
 
 	st->ret->reason = s->trial ? STEER_TRYING : STEER_SLICE;
 	if (!s->force_ms)
@@ -113,12 +113,15 @@ void slice_step(struct step *st)
 		end = s->force_ms + LOOK_MS + st->delay;
 	if (end > s->phase_ms + REMEASURE_OVERS * st->over)
 		end = s->phase_ms + REMEASURE_OVERS * st->over;
+	look = steer_within(grip_look_ms(st), s->force_ms + slice_least(st), INT64_MAX);
+	if (end > look)
+		end = look;
 	if (st->now < end) {
 		steer_again(st, end);
 		return;
 	}
 	/* A rest would help nothing now: a slice that nobody uses is one. */
-	if (s->unused) {
+	if (s->unused && st->now < look) {
 		st->ret->reason = STEER_KEEPING;
 		return;
 	}
@@ -146,6 +149,7 @@ void slice_rest_step(struct step *st)
 
 	st->ret->reason = s->trial ? STEER_TRYING : STEER_RESTING;
 	rest_keep(st);
+	grip_gave_up(st);
 	lasted = rest_lasted(st);
 	if (least < 2 * s->comeback_ms && s->comeback_ms < st->over / 8)
 		least = 2 * s->comeback_ms;
@@ -154,8 +158,10 @@ void slice_rest_step(struct step *st)
 		least = REST_ABOVE_MS;
 	left = -credit_now(st);
 	if (lasted >= least && rest_may_end(st) && (left <= 0 || lasted > REST_MOST_MS)) {
-		if (left > 0)
+		if (left > 0) {
+			grip_give_up(st);
 			s->credit = 0;
+		}
 		slice_learn(st);
 		if (choose_slice(st))
 			slice_begin(st);

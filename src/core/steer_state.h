@@ -79,6 +79,17 @@ struct steer {
 	bool flat_found;       /* the pace has stopped growing in this calm */
 	int64_t over_since_ms; /* more than the limit is written since then */
 	bool no_grip;
+	/* Written past a closed path by whom the levers do not hold, bytes/s: a rest has shown that
+	 * it goes on and that nothing comes back; 0: nothing. `ref` is then what the rebuild does
+	 * beside it, and `far` what it did before. */
+	int64_t past;
+	int64_t past_ms; /* when it was seen last */
+	int64_t look_ms; /* when a rest began last */
+	struct opt far, far_base;
+	int64_t far_at_ppm;
+	/* In this rest, after caches had their time: `kept` the rebuild's bytes/s x ms, `moved`
+	 * what clients wrote. */
+	struct steer_sum shut;
 	int64_t not_ours_ms; /* when a drop was seen last that is not the backups' doing */
 
 	/* Rests and slices. */

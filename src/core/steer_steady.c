@@ -14,7 +14,8 @@
 #define SETTLE_MS (2 * MS_SECOND)
 #define HIGH_OVERS 3     /* what was too much may be tried again after so many times `over` */
 #define EARLY_PPM 100000 /* a trial that misses the share by so much ends early */
-#define OPEN_PARTS 3     /* a limit of 3/2 of the full speed is none */
+#define LEAST_PROBE_MS (10 * MS_MINUTE)
+#define OPEN_PARTS 3 /* a limit of 3/2 of the full speed is none */
 
 static int64_t limit_least(const struct step *st)
 {
@@ -109,15 +110,16 @@ static void give(struct step *st, int64_t share)
 {
 	struct steer *s = st->s;
 	struct opt pace = sum_pace(&s->judged);
-	int64_t limit = in_proportion(st, share);
+	int64_t limit = in_proportion(st, share), others = s->foreign + s->past;
 
 	s->low = s->limit;
 	if (st->now - s->high_ms > HIGH_OVERS * st->over || share > aim(st) + FAR_PPM)
 		s->high = 0;
 	if (s->high && limit > (s->limit + s->high) / 2)
 		limit = (s->limit + s->high) / 2;
-	/* A writer that does not use what it has needs no more. */
-	if (s->path == STEER_OPEN || (pace.known && pace.v < s->limit / 2) ||
+	/* A writer that does not use what it has needs no more: by as much as others' writes leave
+	 * to be seen. */
+	if (s->path == STEER_OPEN || (pace.known && pace.v + others / 4 < s->limit / 2) ||
 		limit - s->limit < s->limit / 12) {
 		s->stable = true;
 		judge_anew(st);
@@ -182,12 +184,15 @@ void steady_probed(struct step *st, bool ours)
 	reason(st);
 }
 
-/* A limit that was right and is no longer: is it the backups' doing? */
-static bool must_probe(const struct step *st)
+/* A limit that was right and is no longer, or that cannot be any lower: is it the backups' doing?
+ */
+static bool must_probe(const struct step *st, int64_t share)
 {
 	const struct steer *s = st->s;
+	bool least = s->limit <= limit_least(st) && share < st->protect - BAND_PPM;
+	int64_t every = least && st->over > LEAST_PROBE_MS ? LEAST_PROBE_MS : st->over;
 
-	return s->stable && (!s->probe_ms || st->now - s->probe_ms > st->over);
+	return (s->stable || least) && (!s->probe_ms || st->now - s->probe_ms > every);
 }
 
 static void judge(struct step *st)
@@ -197,14 +202,20 @@ static void judge(struct step *st)
 
 	if (!choose_steady(st))
 		return;
+	if (st->now >= grip_look_ms(st)) {
+		rest_begin(st, STEER_PHASE_PROBE);
+		st->ret->reason = STEER_MEASURING;
+		return;
+	}
 	if (share > aims + BAND_PPM) {
 		give(st, share);
 	} else if (share >= aims - BAND_PPM) {
 		s->stable = true;
 		judge_anew(st);
 		st->ret->reason = STEER_KEEPING;
-	} else if (must_probe(st)) {
+	} else if (must_probe(st, share)) {
 		rest_begin(st, STEER_PHASE_PROBE);
+		s->thorough = s->limit <= limit_least(st);
 		st->ret->reason = STEER_MEASURING;
 	} else {
 		squeeze(st, share);

@@ -127,6 +127,20 @@ static void say_figure(const struct step *st, enum figure figure, char text[UNIT
 		snprintf(text, UNITS_TEXT_MAX, "what nobody tells");
 }
 
+/* What the levers do not hold is not squeezed for. */
+static void say_past(struct step *st)
+{
+	char *text = st->ret->text, past[UNITS_TEXT_MAX], figure[UNITS_TEXT_MAX];
+	size_t room = sizeof(st->ret->text), at = say_share(st, text, room);
+
+	rate_show(st->s->past, past);
+	say_figure(st, FIGURE_PACE, figure);
+	snprintf(text + at, room - at,
+		"clients write about %s however closed the path is, and no rest helps against "
+		"that: the backups that can be slowed get %s",
+		past, figure);
+}
+
 void steer_say(struct step *st)
 {
 	enum steer_reason reason = st->ret->reason;
@@ -141,6 +155,10 @@ void steer_say(struct step *st)
 	}
 	if (reason == STEER_TRYING && st->ret->way == STEER_STEADY)
 		sentence = trying_steady;
+	if (reason == STEER_NO_GRIP && st->s->past) {
+		say_past(st);
+		return;
+	}
 	say_figure(st, sentences[reason].figure, figure);
 	if (!sentences[reason].alone)
 		at = say_share(st, text, room);

@@ -121,6 +121,14 @@ static void begin(unsigned program)
 	w.out.path = STEER_FREE;
 }
 
+/* Of the rebuild, while clients write so much. */
+static int64_t pace_beside(int64_t write)
+{
+	if (write <= 500000)
+		return w.calm;
+	return w.fully ? 0 : w.calm * 20 * MBS / (20 * MBS + write * 4);
+}
+
 /* What the array does now. */
 static void plant(void)
 {
@@ -134,10 +142,8 @@ static void plant(void)
 	write = ours + w.foreign;
 	if (write > 500000)
 		w.closed_ms = w.in.now_ms;
-	rate = w.calm;
-	if (write > 500000)
-		rate = w.fully ? 0 : w.calm * 20 * MBS / (20 * MBS + write * 4);
-	else if (w.in.now_ms - w.closed_ms < w.slow)
+	rate = pace_beside(write);
+	if (write <= 500000 && w.in.now_ms - w.closed_ms < w.slow)
 		rate = w.calm / 3;
 	w.array.rate = w.no_rate ? OPT_NONE : OPT(rate);
 	w.array.client_write = w.no_write ? OPT_NONE : OPT(write);
@@ -243,8 +249,20 @@ static void watch_end(void)
 	holds(w.in.jobs > 0 || w.out.path == STEER_FREE, "no job, and not free");
 }
 
+/* Where levers cannot rest, a limit may have to be as low as that: but only where it helps. And who
+ * protects all of it leaves nothing. */
+static bool must_strangle(void)
+{
+	int64_t shut = pace_beside(w.foreign + w.in.range.least_rate);
+
+	if (w.in.rule.over_ms > MS_HOUR || w.in.rule.protect_ppm > 970000)
+		return true;
+	return !w.in.range.rest_max_ms &&
+		pace_beside(w.foreign + 600000) < shut / 100 * (w.in.rule.protect_ppm / 10000);
+}
+
 /* A path that is as good as shut for very long, in a world that does not change meanwhile: a backup
- * that times out. Where levers cannot rest a limit may have to be as low. */
+ * that times out. */
 static void watch_strangled(bool anew)
 {
 	bool shut = w.out.path == STEER_REST ||
@@ -256,8 +274,7 @@ static void watch_strangled(bool anew)
 	lasts = since(&w.strangled_ms, shut && !w.in.blind && w.in.array);
 	if (lasts > 0 && w.in.now_ms - w.shaken_ms < lasts)
 		lasts = w.in.now_ms - w.shaken_ms;
-	holds(w.in.rule.over_ms > MS_HOUR || !w.in.range.rest_max_ms || lasts < STRANGLED_MS,
-		"strangled");
+	holds(lasts < STRANGLED_MS || must_strangle(), "strangled");
 }
 
 static void one_step(bool adverse)

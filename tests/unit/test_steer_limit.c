@@ -87,24 +87,52 @@ static void a_little_room_gives_a_little(void **state)
 	assert_true(w.out.rate > 12 * MBS && w.out.rate < 14 * MBS);
 }
 
+/* Any write beyond the least stops it. Returns the lowest limit. */
+static int64_t look_stopping(int n, int64_t least)
+{
+	int64_t lowest = INT64_MAX;
+
+	while (n--) {
+		bool written = w.out.path != STEER_LIMIT || w.out.rate > least;
+
+		w.write = written ? w.out.rate : least;
+		w.rate = written ? 2 * MBS : 16 * MBS;
+		look(1);
+		if (w.out.path == STEER_LIMIT && w.out.rate < lowest)
+			lowest = w.out.rate;
+	}
+	return lowest;
+}
+
 static void a_limit_falls_to_the_least_and_no_further(void **state)
 {
 	(void)state;
 	steady(8 * MBS);
 	w.in.range.rest_max_ms = 0;
-	w.rate = 2 * MBS;
-	w.write = 400000;
-	look(600);
+	assert_int_equal(look_stopping(600, 131072), 131072);
 	assert_int_equal(w.out.path, STEER_LIMIT);
-	assert_int_equal(w.out.rate, 131072);
+	assert_true(w.out.rate < 400000);
 	fresh(state);
 	steady(8 * MBS);
 	w.in.range.rest_max_ms = 0;
 	w.in.range.least_rate = MBS;
-	w.rate = 2 * MBS;
-	w.write = 4000000;
-	look(600);
-	assert_int_equal(w.out.rate, MBS);
+	assert_int_equal(look_stopping(600, MBS), MBS);
+}
+
+static void a_limit_that_cannot_be_lower_and_does_not_help_is_given_up(void **state)
+{
+	(void)state;
+	steady(8 * MBS);
+	w.in.range.rest_max_ms = 0;
+	w.rate = 2 * MBS;   /* whatever they do, */
+	w.write = 40 * MBS; /* and whatever the levers are set to */
+	look(300);
+	assert_int_equal(w.out.path, STEER_LIMIT);
+	look(900);
+	assert_true(w.out.no_grip);
+	assert_int_equal(w.out.reason, STEER_NO_GRIP);
+	assert_true(w.out.path == STEER_OPEN || w.out.rate > 4 * MBS);
+	assert_true(w.out.share_ppm.v < 110000); /* of what it did before */
 }
 
 static void a_limit_above_what_is_written_is_none(void **state)
@@ -407,6 +435,8 @@ int main(void)
 		cmocka_unit_test_setup(between_good_and_too_much_it_halves_the_way, fresh),
 		cmocka_unit_test_setup(a_little_room_gives_a_little, fresh),
 		cmocka_unit_test_setup(a_limit_falls_to_the_least_and_no_further, fresh),
+		cmocka_unit_test_setup(
+			a_limit_that_cannot_be_lower_and_does_not_help_is_given_up, fresh),
 		cmocka_unit_test_setup(a_limit_above_what_is_written_is_none, fresh),
 		cmocka_unit_test_setup(
 			an_open_path_of_which_nobody_tells_the_pace_is_limited_by_the_last_limit,
