@@ -35,6 +35,24 @@ bool order_array(const char *name)
 	return consists_of(name + 2, DIGITS);
 }
 
+static bool is_name(const char *name)
+{
+	return *name != '-' && *name != '_' && strlen(name) < ORDER_NAME_MAX &&
+		consists_of(name, LETTERS DIGITS "_-");
+}
+
+bool order_by(const char *name, char line[ORDER_LINE_MAX], struct err *err)
+{
+	char order[ORDER_LINE_MAX];
+
+	if (!is_name(name))
+		return err_set(err, ERR_INVALID, "'%.64s' is not the name of a gate", name);
+	snprintf(order, sizeof(order), "%s", line);
+	snprintf(line, ORDER_LINE_MAX, "by %s %.*s", name, ORDER_LINE_MAX - ORDER_NAME_MAX - 4,
+		order);
+	return true;
+}
+
 static bool check_array(const char *array, struct err *err)
 {
 	return order_array(array) ||
@@ -201,6 +219,11 @@ static bool take_number(struct word value, struct opt *ret)
 	return true;
 }
 
+static bool take_name(struct word value, char ret[ORDER_NAME_MAX])
+{
+	return word_copy(value, ret, ORDER_NAME_MAX) && is_name(ret);
+}
+
 static bool take(struct word key, struct word value, struct order_state *ret)
 {
 	static const struct {
@@ -213,6 +236,8 @@ static bool take(struct word key, struct word value, struct order_state *ret)
 		{"stripe_cache", offsetof(struct order_state, stripe_cache)},
 		{"paused_at", offsetof(struct order_state, paused_at)},
 		{"undo_s", offsetof(struct order_state, undo_s)},
+		{"by_s", offsetof(struct order_state, by_s)},
+		{"check_by_s", offsetof(struct order_state, check_by_s)},
 	};
 	size_t i;
 
@@ -223,6 +248,10 @@ static bool take(struct word key, struct word value, struct order_state *ret)
 		return word_copy(value, ret->array, sizeof(ret->array));
 	if (word_is(key, "operation"))
 		return word_copy(value, ret->operation, sizeof(ret->operation));
+	if (word_is(key, "by"))
+		return take_name(value, ret->by);
+	if (word_is(key, "check_by"))
+		return take_name(value, ret->check_by);
 	if (word_is(key, "speed_min_kind")) {
 		ret->speed_min_local = word_is(value, "local");
 		return ret->speed_min_local || word_is(value, "system");
@@ -247,6 +276,34 @@ bool order_answer(const char *line, struct order_state *ret, struct err *err)
 		return err_set(err, ERR_PROTOCOL, "nas-levers does not say of which array");
 	*ret = state;
 	return true;
+}
+
+/* The next word, if it is "KEY=VALUE". */
+static bool next_value(const char **p, const char *key, struct word *ret)
+{
+	struct word found;
+
+	return word_split(next_word(p), &found, ret) && word_is(found, key);
+}
+
+bool order_other(const char *line, struct order_other *ret)
+{
+	struct order_other other;
+	struct opt undo_s = {0};
+	struct word value;
+
+	if (!word_is(next_word(&line), "error") || !next_value(&line, "other", &value) ||
+		!take_name(value, other.name) || !next_value(&line, "undo_s", &value) ||
+		!take_number(value, &undo_s))
+		return false;
+	other.undo_s = undo_s.v;
+	*ret = other;
+	return true;
+}
+
+bool order_knows_no_names(const char *line)
+{
+	return strncmp(line, "error the orders are ", 21) == 0;
 }
 
 bool order_moved_answer(

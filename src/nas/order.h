@@ -18,11 +18,15 @@
  *                                    resumed by the NAS itself after SPAN s
  *   "resume ARRAY"                   it goes on from where it was
  *   "moved"                          which arrays are other than they were before us
+ * Before each stands "by NAME": which gate gives it. What one has moved another does not touch, but
+ * for "free", "resume" and "moved" by ORDER_ANYONE. A nas-levers of before there were names takes
+ * them without one only (order_knows_no_names()).
+ *
  * Each answers "ok KEY=VALUE ..." with what stands there after it: array, level, disks, memory_kib,
  * speed_min (KiB/s), speed_min_kind ("local" or "system"), stripe_cache, operation, paused_at
- * (sectors), undo_s, for "moved" only moved (names with commas, or "-"); or "error SENTENCE". Where
- * the NAS was not reached, or did not say either, the child answers "failed SENSOR SENTENCE",
- * SENSOR a word of enum nas_sensor.
+ * (sectors), undo_s, and of what another gate has moved by, by_s, check_by, check_by_s; for "moved"
+ * only moved (names with commas, or "-"); or "error SENTENCE". Where the NAS was not reached, or
+ * did not say either, the child answers "failed SENSOR SENTENCE", SENSOR a word of enum nas_sensor.
  */
 #ifndef RG_NAS_ORDER_H
 #define RG_NAS_ORDER_H
@@ -33,6 +37,9 @@
 #include "nas/target.h"
 
 #define ORDER_LINE_MAX 512
+
+#define ORDER_NAME_MAX 49  /* of who gives it: letters, digits, '_', '-'; with its end */
+#define ORDER_ANYONE "any" /* whoever has moved it */
 
 #define ORDER_DEADLINE_MS INT64_C(15000) /* a check that is interrupted takes its time to stop */
 
@@ -49,6 +56,15 @@ struct order_state {
 	char operation[24];       /* sync_action */
 	struct opt paused_at;     /* sectors, while we interrupted a check */
 	struct opt undo_s;        /* until the NAS undoes it by itself */
+	/* Another gate has moved the floor, or interrupted a check: which ("": none), and for how
+	 * many seconds more unless it renews. */
+	char by[ORDER_NAME_MAX], check_by[ORDER_NAME_MAX];
+	struct opt by_s, check_by_s;
+};
+
+struct order_other {
+	char name[ORDER_NAME_MAX];
+	int64_t undo_s; /* it is put back by itself then, unless renewed */
 };
 
 /* Writes an order as its line (with the newline). ERR_INVALID for an array that is none or a number
@@ -61,6 +77,10 @@ bool order_pause(const char *array, int64_t span_s, char ret[ORDER_LINE_MAX], st
 bool order_resume(const char *array, char ret[ORDER_LINE_MAX], struct err *err);
 bool order_moved(char ret[ORDER_LINE_MAX], struct err *err);
 
+/* Puts "by NAME" before an order; ORDER_ANYONE, or a name. ERR_INVALID for one that is none; then
+ * the order is as it was. Pure. */
+bool order_by(const char *name, char line[ORDER_LINE_MAX], struct err *err);
+
 /* Whether an array may be called so in an order: "md" and digits, or "md_" and letters, digits, '_'
  * and '-'. Pure. */
 bool order_array(const char *name);
@@ -68,6 +88,13 @@ bool order_array(const char *name);
 /* An answer line, with or without its end. ERR_DENIED with the NAS's sentence for "error ...",
  * ERR_GONE with the child's for "failed ..."; ERR_PROTOCOL for another text. Pure. */
 bool order_answer(const char *line, struct order_state *ret, struct err *err);
+
+/* Whether the NAS refuses the order because another gate has moved it. To order_answer() that is
+ * ERR_DENIED as other refusals are. Pure. */
+bool order_other(const char *line, struct order_other *ret);
+
+/* Whether the NAS answers to order_by() as a nas-levers does that knows no names. Pure. */
+bool order_knows_no_names(const char *line);
 
 /* The answer to "moved"; fails as order_answer(), also for a name that is no array's. Pure. */
 bool order_moved_answer(

@@ -28,6 +28,76 @@ static void orders_are_words_with_an_end(void **state)
 	assert_string_equal(line, "moved\n");
 }
 
+static void an_order_says_who_gives_it(void **state)
+{
+	static const char *const bad[] = {"", "-", "_a", "a b", "a.b", "a\n", "ab;c",
+		"a2345678901234567890123456789012345678901234567890"};
+	size_t i;
+
+	(void)state;
+	assert_true(order_floor("md2", OPT(16000), OPT(4096), 600, line, &err));
+	assert_true(order_by("pve1-0a1b2c3d", line, &err));
+	assert_string_equal(line, "by pve1-0a1b2c3d floor md2 16000 4096 600\n");
+	assert_true(order_moved(line, &err));
+	assert_true(order_by(ORDER_ANYONE, line, &err));
+	assert_string_equal(line, "by any moved\n");
+	for (i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		err = (struct err){0};
+		assert_true(order_look("md2", line, &err));
+		assert_false(order_by(bad[i], line, &err));
+		assert_int_equal(err.kind, ERR_INVALID);
+		assert_string_equal(line, "look md2\n");
+	}
+}
+
+static void whose_a_move_is_stands_in_the_answer(void **state)
+{
+	struct order_state got;
+
+	(void)state;
+	assert_true(order_answer(
+		"ok array=md2 by=pve2-0b by_s=540 check_by=nas_x check_by_s=7\n", &got, &err));
+	assert_string_equal(got.by, "pve2-0b");
+	assert_int_equal(got.by_s.v, 540);
+	assert_string_equal(got.check_by, "nas_x");
+	assert_int_equal(got.check_by_s.v, 7);
+	assert_true(order_answer("ok array=md2\n", &got, &err));
+	assert_string_equal(got.by, "");
+	assert_false(got.by_s.known || got.check_by_s.known);
+	assert_false(order_answer("ok array=md2 by=a;b by_s=540\n", &got, &err));
+	assert_int_equal(err.kind, ERR_PROTOCOL);
+}
+
+static void anothers_move_is_a_refusal_of_its_own(void **state)
+{
+	static const char *const none[] = {"ok array=md2\n", "error no\n", "error other\n",
+		"error other=\n", "error other=a;b undo_s=5 no\n", "error other=a undo_s=x\n",
+		"failed silent other=a undo_s=5\n", "error undo_s=5 other=a\n"};
+	struct order_other other = {0};
+	struct order_state got;
+	size_t i;
+
+	(void)state;
+	assert_true(order_other(
+		"error other=pve2-0b undo_s=540 md2 is moved by another: not touched\n", &other));
+	assert_string_equal(other.name, "pve2-0b");
+	assert_int_equal(other.undo_s, 540);
+	for (i = 0; i < sizeof(none) / sizeof(none[0]); i++)
+		assert_false(order_other(none[i], &other));
+	err = (struct err){0};
+	assert_false(order_answer("error other=pve2-0b undo_s=540 no\n", &got, &err));
+	assert_int_equal(err.kind, ERR_DENIED);
+}
+
+static void a_script_that_knows_no_names_is_known(void **state)
+{
+	(void)state;
+	assert_true(order_knows_no_names(
+		"error the orders are look, floor, free, pause, resume and moved\n"));
+	assert_false(order_knows_no_names("error there is no array md9 here\n"));
+	assert_false(order_knows_no_names("failed exit-status the orders are\n"));
+}
+
 static void a_floor_leaves_what_it_does_not_name(void **state)
 {
 	(void)state;
@@ -214,6 +284,10 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(orders_are_words_with_an_end),
+		cmocka_unit_test(an_order_says_who_gives_it),
+		cmocka_unit_test(whose_a_move_is_stands_in_the_answer),
+		cmocka_unit_test(anothers_move_is_a_refusal_of_its_own),
+		cmocka_unit_test(a_script_that_knows_no_names_is_known),
 		cmocka_unit_test(a_floor_leaves_what_it_does_not_name),
 		cmocka_unit_test(numbers_out_of_range_are_no_order),
 		cmocka_unit_test(only_names_of_arrays_are_ordered_about),
