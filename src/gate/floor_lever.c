@@ -130,7 +130,9 @@ void floor_lever_pause_check(
 
 void floor_lever_again(struct floor_lever *lever)
 {
-	if (!lever->failures)
+	if (lever->nameless)
+		floor_list_again(lever);
+	else if (!lever->failures)
 		return;
 	lever->not_before_ms = 0;
 	floor_step(lever);
@@ -175,9 +177,14 @@ void floor_lever_state(const struct floor_lever *lever, const char *name, struct
 		.settled = true,
 	};
 	keep_why(ret->trouble, lever->trouble);
+	if (lever->nameless && !lever->trouble[0])
+		keep_why(ret->trouble,
+			"the nas-levers there is older than this gate, and gates that share the "
+			"NAS "
+			"free each other's moves: install hooks/nas-levers of this version");
 	if (!array)
 		return;
-	ret->usable = ret->usable && !array->refused;
+	ret->usable = ret->usable && !array->refused && !array->other[0];
 	ret->moved = array->floor_moved || array->check_moved;
 	ret->settled = settled(lever, array);
 	ret->kib_s = array->now.speed_min_kib;
@@ -309,6 +316,7 @@ static struct floor_lever *lever_new(
 	lever->gate = gate;
 	lever->settings = *settings;
 	lever->link.child = PROBE_NONE;
+	floor_name(gate->settings, lever->name);
 	nas_target_levers(settings, gate->settings->look_deadline_ms, &target);
 	if (!timer_open(&lever->due, gate->loop, on_due, lever, err) ||
 		!order_link_open(&lever->link, gate, &target, floor_answered, lever, err)) {

@@ -9,7 +9,9 @@
  * (levers_record()) before it leaves, its being put back after it was read back; an order ends
  * within its deadline; after a refused key or a wrong host key there is patience (15 min, then an
  * hour); at the start whatever the record or the NAS itself says is moved is freed, unless it is
- * wanted again. Nothing here blocks but floor_levers_close().
+ * wanted again. Other gates may have levers on the same NAS: what one of them has moved is neither
+ * freed nor overwritten until it is put back (the NAS keeps whose it is; hooks/nas-levers). Nothing
+ * here blocks but floor_levers_close().
  */
 #ifndef RG_GATE_FLOOR_LEVER_H
 #define RG_GATE_FLOOR_LEVER_H
@@ -58,6 +60,12 @@ void floor_lever_again(struct floor_lever *lever);
 
 /* All of this NAS as it was before us, and every `want` and `pause` forgotten. */
 void floor_lever_free_all(struct floor_lever *lever, const char *why);
+
+/* As that, and also what other gates have moved there: for a person who wants it so. They may move
+ * it again. Once, now: where the NAS is not reached nothing of theirs is freed. */
+void floor_lever_free_others(struct floor_lever *lever, const char *why);
+/* Of every NAS. */
+void floor_levers_free_others(struct floor_levers *levers, const char *why);
 
 struct floor_state {
 	bool usable;  /* the last order was carried out, or none was given yet; false: it cannot be

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
  * What the files of a NAS's own levers share: floor_lever.c (life, what is wanted, what is told),
- * floor_step.c (which order comes next, what its answer means), floor_note.c (the record and the
- * journal).
+ * floor_step.c (which order comes next, what its answer means), floor_other.c (whose a move is:
+ * other gates), floor_note.c (the record and the journal).
  */
 #ifndef RG_GATE_FLOOR_LEVER_IMPL_H
 #define RG_GATE_FLOOR_LEVER_IMPL_H
@@ -43,11 +43,12 @@ struct floor_array {
 	bool floor_set;                /* there was one since it was moved */
 	int64_t renew_ms, pause_renew_ms;
 	int64_t since_ms;
-	char before[96];          /* of the floor, when untouched */
-	char check_before[24];    /* "check" or "repair" */
-	enum floor_order refused; /* by the NAS, and not carried out since; ORDER_NONE: none */
-	int64_t retry_ms;         /* no order about the floor before */
-	int64_t resume_ms;        /* no order to go on before */
+	char before[96];            /* of the floor, when untouched */
+	char check_before[24];      /* "check" or "repair" */
+	enum floor_order refused;   /* by the NAS, and not carried out since; ORDER_NONE: none */
+	int64_t retry_ms;           /* no order about the floor before */
+	char other[ORDER_NAME_MAX]; /* the gate that has moved its floor; "": none that we met */
+	int64_t resume_ms;          /* no order to go on before */
 	char trouble[FLOOR_WHY_MAX];
 };
 
@@ -56,9 +57,12 @@ struct floor_lever {
 	struct nas_settings settings;
 	struct order_link link;
 	struct timer due;
-	bool retired; /* no longer set up: only put back */
-	bool closing; /* the gate ends */
-	bool listed;  /* the NAS has told what is moved there */
+	bool retired;              /* no longer set up: only put back */
+	bool closing;              /* the gate ends */
+	bool listed;               /* the NAS has told what is moved there */
+	char name[ORDER_NAME_MAX]; /* of this gate, in its orders */
+	bool nameless;             /* the nas-levers there knows no names: then none is said */
+	bool anyones;              /* what others have moved is put back too */
 	enum floor_order doing;
 	size_t at; /* the array that it is about */
 	struct opt kib, pages;
@@ -89,12 +93,31 @@ void floor_step(struct floor_lever *lever);
 /* For order_link: the answer to the order under way. */
 void floor_answered(void *data, const char *line);
 
+/* The name of the gate with these settings: the same for as long as node, machine and database are.
+ */
+void floor_name(const struct settings *settings, char ret[ORDER_NAME_MAX]);
+/* Puts the name before the order that lever->doing is, if one is to be said. */
+bool floor_say_name(const struct floor_lever *lever, char line[ORDER_LINE_MAX], struct err *err);
+/* The order about this array was refused, because another gate has moved it. */
+void floor_refused_for_other(struct floor_lever *lever, struct floor_array *array, int64_t now,
+	const struct order_other *other);
+/* What an answer about this array tells of other gates. */
+void floor_look_for_other(struct floor_lever *lever, struct floor_array *array, int64_t now);
+/* The NAS answers as one that knows no names. */
+void floor_forget_name(struct floor_lever *lever);
+/* It is asked anew what is moved there, and whether it knows names. */
+void floor_list_again(struct floor_lever *lever);
+
 /* Into the record, before it is done. False where it must not be done. */
 bool floor_record(const struct floor_lever *lever, struct floor_array *array);
 bool floor_record_check(const struct floor_lever *lever, struct floor_array *array);
 /* It is as it was before us: record, journal, and what is known of it. */
 void floor_put_back(const struct floor_lever *lever, struct floor_array *array, const char *why);
 void floor_check_put_back(
+	const struct floor_lever *lever, struct floor_array *array, const char *why);
+/* It is no longer ours, and another's to put back: as these, without a word in the journal. */
+void floor_forget(const struct floor_lever *lever, struct floor_array *array, const char *why);
+void floor_check_forget(
 	const struct floor_lever *lever, struct floor_array *array, const char *why);
 
 #endif

@@ -68,16 +68,13 @@ bool floor_record_check(const struct floor_lever *lever, struct floor_array *arr
 	return true;
 }
 
-void floor_put_back(const struct floor_lever *lever, struct floor_array *array, const char *why)
+void floor_forget(const struct floor_lever *lever, struct floor_array *array, const char *why)
 {
 	char target[TARGET_MAX];
 
 	if (array->floor_recorded)
 		levers_record(lever->gate, 0, "sync-speed", target_of(lever, array, target),
 			array->before, array->before, why, true);
-	if (array->floor_recorded)
-		log_notice("The floor under %s on %s is as it was: %s nas=%s array=%s", array->name,
-			lever->settings.name, why, lever->settings.name, array->name);
 	array->floor_moved = array->floor_recorded = array->floor_set = false;
 	array->set_kib = array->set_pages = OPT_NONE;
 	array->before[0] = '\0';
@@ -85,18 +82,31 @@ void floor_put_back(const struct floor_lever *lever, struct floor_array *array, 
 		array->since_ms = 0;
 }
 
-void floor_check_put_back(
-	const struct floor_lever *lever, struct floor_array *array, const char *why)
+void floor_put_back(const struct floor_lever *lever, struct floor_array *array, const char *why)
+{
+	if (array->floor_recorded)
+		log_notice("The floor under %s on %s is as it was: %s nas=%s array=%s", array->name,
+			lever->settings.name, why, lever->settings.name, array->name);
+	floor_forget(lever, array, why);
+}
+
+void floor_check_forget(const struct floor_lever *lever, struct floor_array *array, const char *why)
 {
 	char target[TARGET_MAX];
 
 	if (array->check_recorded)
 		levers_record(lever->gate, 0, "check", target_of(lever, array, target),
 			array->check_before, array->check_before, why, true);
-	if (array->check_recorded)
-		log_notice("The check of %s on %s is no longer interrupted: %s nas=%s array=%s",
-			array->name, lever->settings.name, why, lever->settings.name, array->name);
 	array->check_moved = array->check_recorded = false;
 	if (!array->floor_moved)
 		array->since_ms = 0;
+}
+
+void floor_check_put_back(
+	const struct floor_lever *lever, struct floor_array *array, const char *why)
+{
+	if (array->check_recorded)
+		log_notice("The check of %s on %s is no longer interrupted: %s nas=%s array=%s",
+			array->name, lever->settings.name, why, lever->settings.name, array->name);
+	floor_check_forget(lever, array, why);
 }

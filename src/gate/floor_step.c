@@ -85,6 +85,9 @@ static enum floor_order move_next(
 		return fresh(array, now) ? ORDER_PAUSE : ORDER_LOOK;
 	if (array->want_pause && now >= array->pause_renew_ms)
 		return ORDER_PAUSE;
+	if (array->other[0] && now >= array->retry_ms)
+		return ORDER_LOOK; /* whether it still is another's, also when nobody wants it now
+				    */
 	if (!floor_wanted(lever, array) || now < array->retry_ms)
 		return ORDER_NONE;
 	if (!array->floor_moved && !fresh(array, now))
@@ -188,7 +191,7 @@ static bool prepare_pause(struct floor_lever *lever, struct floor_array *array, 
 	return true;
 }
 
-static bool prepare(
+static bool prepare_words(
 	struct floor_lever *lever, int64_t now, char line[ORDER_LINE_MAX], struct err *err)
 {
 	struct floor_array *array = &lever->arrays[lever->at];
@@ -210,6 +213,12 @@ static bool prepare(
 		break;
 	}
 	return err_set(err, ERR_INVALID, "there is no such order");
+}
+
+static bool prepare(
+	struct floor_lever *lever, int64_t now, char line[ORDER_LINE_MAX], struct err *err)
+{
+	return prepare_words(lever, now, line, err) && floor_say_name(lever, line, err);
 }
 
 /* ---- what an answer means ---- */
@@ -259,7 +268,7 @@ static void turned_down(
 {
 	refused(lever, array, now, text);
 	if (lever->doing != ORDER_LOOK)
-		lever->listed = false;
+		floor_list_again(lever);
 	array->floor_set = false;
 }
 
@@ -271,6 +280,20 @@ static bool is_listed(const char *name, size_t n, char (*names)[MD_NAME_MAX])
 		if (strcmp(names[i], name) == 0)
 			return true;
 	return false;
+}
+
+/* The NAS does not say which of both it is: of what is not moved nothing is undone. */
+static void take_over(struct floor_lever *lever, struct floor_array *array)
+{
+	log_notice("NAS '%s' says that %s is not as it was before us: %s nas=%s array=%s",
+		lever->settings.name, array->name,
+		floor_wanted(lever, array) ? "its floor is taken over" : "it is put back",
+		lever->settings.name, array->name);
+	if (!array->floor_moved)
+		snprintf(array->before, sizeof(array->before), "as the NAS has written it down");
+	if (!array->check_moved)
+		snprintf(array->check_before, sizeof(array->check_before), "check");
+	array->floor_moved = array->check_moved = true;
 }
 
 static void take_list(struct floor_lever *lever, size_t n, char (*names)[MD_NAME_MAX])
@@ -290,15 +313,8 @@ static void take_list(struct floor_lever *lever, size_t n, char (*names)[MD_NAME
 	}
 	for (i = 0; i < n; i++) {
 		array = floor_array_get(lever, names[i]);
-		if (!array || array->floor_moved || array->check_moved)
-			continue;
-		log_notice("NAS '%s' says that %s is not as it was before us: %s nas=%s array=%s",
-			lever->settings.name, array->name,
-			floor_wanted(lever, array) ? "its floor is taken over" : "it is put back",
-			lever->settings.name, array->name);
-		array->floor_moved = array->check_moved = true;
-		snprintf(array->before, sizeof(array->before), "as the NAS has written it down");
-		snprintf(array->check_before, sizeof(array->check_before), "check");
+		if (array && (lever->anyones || (!array->floor_moved && !array->check_moved)))
+			take_over(lever, array);
 	}
 	lever->listed = true;
 }
@@ -315,6 +331,7 @@ static void not_reached(
 			lever->settings.name, err->text, lever->settings.name);
 	snprintf(lever->trouble, sizeof(lever->trouble), "%.*s", FLOOR_WHY_MAX - 1, err->text);
 	lever->failures++;
+	lever->anyones = false;
 	lever->patient = lever->closing || order_needs_patience(line);
 	for (i = 1; i < lever->failures && ms < PAUSE_MAX_MS; i++)
 		ms *= 2;
@@ -338,39 +355,63 @@ static void reached(struct floor_lever *lever)
 	lever->trouble[0] = '\0';
 }
 
+static void take_state(struct floor_lever *lever, struct floor_array *array, int64_t now,
+	const struct order_state *state)
+{
+	array->now = *state;
+	array->looked_ms = now;
+	array->trouble[0] = '\0';
+	if (lever->doing != ORDER_LOOK || array->refused == ORDER_LOOK) {
+		array->refused = ORDER_NONE;
+		array->retry_ms = 0;
+	}
+	carried_out(lever, array, now);
+	floor_look_for_other(lever, array, now);
+}
+
+static void take_moved(struct floor_lever *lever, int64_t now, const char *line)
+{
+	char names[FLOOR_ARRAYS][MD_NAME_MAX];
+	struct err err = {0};
+	size_t n = 0;
+
+	if (!lever->nameless && order_knows_no_names(line)) {
+		floor_forget_name(lever); /* and it is asked without one */
+	} else if (order_moved_answer(line, FLOOR_ARRAYS, names, &n, &err)) {
+		reached(lever);
+		take_list(lever, n, names);
+	} else {
+		if (err.kind == ERR_DENIED)
+			reached(lever);
+		not_reached(lever, now, line, &err);
+	}
+}
+
 void floor_answered(void *data, const char *line)
 {
 	struct floor_lever *lever = data;
 	struct floor_array *array = &lever->arrays[lever->at];
-	char names[FLOOR_ARRAYS][MD_NAME_MAX];
+	struct order_other other;
 	struct order_state state;
 	int64_t now = clock_boot_ms();
 	struct err err = {0};
-	size_t n = 0;
-	bool ok;
 
-	if (lever->doing == ORDER_MOVED)
-		ok = order_moved_answer(line, FLOOR_ARRAYS, names, &n, &err);
-	else
-		ok = order_answer(line, &state, &err);
-	if (ok || err.kind == ERR_DENIED)
+	if (lever->doing == ORDER_MOVED) {
+		take_moved(lever, now, line);
+	} else if (order_answer(line, &state, &err)) {
 		reached(lever);
-	if (ok && lever->doing == ORDER_MOVED) {
-		take_list(lever, n, names);
-	} else if (ok) {
-		array->now = state;
-		array->looked_ms = now;
-		array->trouble[0] = '\0';
-		if (lever->doing != ORDER_LOOK || array->refused == ORDER_LOOK) {
-			array->refused = ORDER_NONE;
-			array->retry_ms = 0;
-		}
-		carried_out(lever, array, now);
-	} else if (err.kind == ERR_DENIED && lever->doing != ORDER_MOVED) {
+		take_state(lever, array, now, &state);
+	} else if (order_other(line, &other)) {
+		reached(lever);
+		floor_refused_for_other(lever, array, now, &other);
+	} else if (err.kind == ERR_DENIED) {
+		reached(lever);
 		turned_down(lever, array, now, err.text);
 	} else {
 		not_reached(lever, now, line, &err);
 	}
+	if (lever->anyones && lever->listed && !floor_moved(lever))
+		lever->anyones = false;
 	lever->doing = ORDER_NONE;
 	floor_step(lever);
 }

@@ -2,7 +2,8 @@
 /*
  * A NAS's own levers, with a real record and a child that plays the NAS: this program again, as
  * `--order NAME`. It writes each order down, and answers as nas-levers would, or what the file
- * "answer" says.
+ * "answer" says. Who gives an order is written into "names"; of another gate that has moved
+ * something there the files "other" (an answer's words) and "others" (what is moved then) tell.
  */
 #include <sys/stat.h>
 #include <systemd/sd-event.h>
@@ -63,9 +64,14 @@ static void play(const char *order, char *ret, size_t size)
 {
 	static const char array[] = "array=md2 level=raid6 disks=5 memory_kib=1048576";
 	static const char system[] = "speed_min=1000 speed_min_kind=system stripe_cache=256";
-	char kib[32], pages[32], text[256], operation[32];
+	char kib[32], pages[32], text[256], operation[32], other[120];
 
 	file_read("operation", operation, sizeof(operation));
+	file_read("other", other, sizeof(other));
+	if (other[0] && strncmp(order, "look", 4) != 0 && strncmp(order, "moved", 5) != 0) {
+		snprintf(ret, size, "error other=pve2-0b undo_s=540 not touched\n");
+		return;
+	}
 	file_read("moved", text, sizeof(text));
 	if (strncmp(order, "moved", 5) == 0) {
 		snprintf(ret, size, "ok moved=%s\n", text[0] ? text : "-");
@@ -82,18 +88,54 @@ static void play(const char *order, char *ret, size_t size)
 	} else {
 		if (strncmp(order, "look", 4) != 0)
 			file_remove("moved");
-		snprintf(ret, size, "ok %s %s operation=%s\n", array, system, operation);
+		snprintf(ret, size, "ok %s %s operation=%s%s\n", array, system, operation, other);
 	}
+}
+
+/* Takes the name off an order; false where there is none. */
+static bool take_name(char *order, char ret[ORDER_NAME_MAX])
+{
+	int n = 0;
+
+	if (sscanf(order, "by %48s %n", ret, &n) != 1)
+		return false;
+	memmove(order, order + n, strlen(order + n) + 1);
+	return true;
+}
+
+/* For anyone: what others have moved is put back as well. */
+static void play_anyone(const char *order, char *ret, size_t size)
+{
+	char others[64];
+
+	file_read("others", others, sizeof(others));
+	if (others[0] && strncmp(order, "moved", 5) == 0) {
+		snprintf(ret, size, "ok moved=%s\n", others);
+		return;
+	}
+	file_remove("other");
+	play(order, ret, size);
 }
 
 static int nas_main(void)
 {
-	char order[ORDER_LINE_MAX], line[ORDER_LINE_MAX];
+	static const char older[] =
+		"error the orders are look, floor, free, pause, resume and moved\n";
+	char order[ORDER_LINE_MAX], line[ORDER_LINE_MAX], name[ORDER_NAME_MAX], says[16];
+	bool named;
 
 	while (fgets(order, sizeof(order), stdin)) {
+		named = take_name(order, name);
+		file_write("names", "w", named ? name : "-");
+		file_write("orders", "a", named && strcmp(name, ORDER_ANYONE) == 0 ? "any: " : "");
 		file_write("orders", "a", order);
 		file_read("answer", line, sizeof(line));
-		if (!line[0])
+		file_read("older", says, sizeof(says));
+		if (named && says[0])
+			snprintf(line, sizeof(line), "%s", older);
+		else if (!line[0] && named && strcmp(name, ORDER_ANYONE) == 0)
+			play_anyone(order, line, sizeof(line));
+		else if (!line[0])
 			play(order, line, sizeof(line));
 		if (strncmp(line, "die", 3) == 0)
 			return 1;
@@ -137,7 +179,8 @@ static int setup(void **state)
 
 static int teardown(void **state)
 {
-	static const char *const names[] = {"orders", "answer", "moved", "operation"};
+	static const char *const names[] = {
+		"orders", "answer", "moved", "operation", "names", "older", "other", "others"};
 	size_t i;
 
 	floor_levers_close(levers, 0);
@@ -728,6 +771,169 @@ static void another_key_makes_another_lever(void **data)
 	assert_true(floor_lever_find(levers, "nas1") == lever);
 }
 
+/* ---- other gates ---- */
+
+static void a_gate_has_a_name_of_its_own(void **data)
+{
+	char name[ORDER_NAME_MAX], again[ORDER_NAME_MAX], line[ORDER_LINE_MAX] = "moved\n";
+
+	(void)data;
+	strcpy(settings.node, "pve1");
+	strcpy(settings.database, "/var/lib/a");
+	floor_name(&settings, name);
+	floor_name(&settings, again);
+	assert_string_equal(name, again);
+	assert_memory_equal(name, "pve1-", 5);
+	assert_int_equal(strlen(name), 13);
+	MUST(order_by(name, line, &err_of_must));
+	strcpy(settings.database, "/var/lib/b");
+	floor_name(&settings, again);
+	assert_string_not_equal(name, again);
+	strcpy(settings.node, "-a.very long;name-that-a-node-may-not-have-at-all-but-who-knows");
+	floor_name(&settings, again);
+	strcpy(line, "moved\n");
+	MUST(order_by(again, line, &err_of_must));
+	open_levers();
+	run();
+	file_read("names", line, sizeof(line));
+	assert_string_equal(line, again);
+}
+
+/* Another gate moves md2: "by" and for how long. */
+static void another_moves(void)
+{
+	file_write("other", "w", " by=pve2-0b by_s=540");
+}
+
+static void what_another_gate_moves_is_not_touched(void **data)
+{
+	struct floor_state state;
+
+	(void)data;
+	another_moves();
+	open_levers();
+	floor_lever_want(lever, "md2", OPT(16000), true, "a backup writes");
+	run();
+	orders_are("moved\nlook md2\n");
+	state = state_of("md2");
+	assert_false(state.usable || state.moved || state.settled);
+	assert_memory_equal(state.trouble, "moved by another gate (pve2-0b) until ", 38);
+	assert_string_equal(state.trouble + 43, "; not touched");
+	assert_int_equal(recorded().n, 0);
+	assert_true(state_of("md3").usable);
+	floor_lever_free(lever, "md2", "it is not usable");
+	run();
+	orders_are("");
+	/* Whether it still is, is asked although nobody wants anything. */
+	assert_true(lever->arrays[0].retry_ms <= clock_boot_ms() + FLOOR_RENEW_MS);
+	assert_true(lever->arrays[0].retry_ms > clock_boot_ms() + MS_MINUTE);
+	lever->arrays[0].retry_ms = 1;
+	floor_step(lever);
+	run();
+	orders_are("look md2\n");
+	assert_false(state_of("md2").usable);
+	file_remove("other");
+	lever->arrays[0].retry_ms = 1;
+	floor_step(lever);
+	run();
+	orders_are("look md2\n");
+	assert_true(state_of("md2").usable);
+	assert_string_equal(state_of("md2").trouble, "");
+	floor_step(lever);
+	run();
+	orders_are("");
+}
+
+static void another_gate_that_was_first_keeps_it(void **data)
+{
+	(void)data;
+	floored();
+	another_moves(); /* ours has ended there meanwhile */
+	floor_lever_want(lever, "md2", OPT(30000), true, "a backup writes");
+	run();
+	orders_are("floor md2 30000 5242 600\n");
+	assert_false(state_of("md2").moved || state_of("md2").usable);
+	assert_memory_equal(state_of("md2").trouble, "moved by another gate (pve2-0b) until ", 38);
+	assert_int_equal(recorded().n, 0); /* it is the other's to put back */
+}
+
+static void what_became_anothers_is_not_put_back(void **data)
+{
+	(void)data;
+	floored();
+	another_moves();
+	floor_lever_free(lever, "md2", "done");
+	run();
+	orders_are("free md2\n");
+	assert_false(state_of("md2").moved);
+	assert_int_equal(recorded().n, 0);
+}
+
+static void a_check_that_became_anothers_is_left(void **data)
+{
+	(void)data;
+	file_write("operation", "w", "check");
+	open_levers();
+	floor_lever_pause_check(lever, "md2", true, "backups write");
+	run();
+	file_remove("orders");
+	another_moves();
+	floor_lever_pause_check(lever, "md2", false, "the backups are done");
+	run();
+	orders_are("resume md2\n");
+	assert_false(state_of("md2").moved || state_of("md2").paused);
+	assert_true(state_of("md2").usable); /* the floor is another matter */
+	assert_int_equal(recorded().n, 0);
+}
+
+static void a_person_may_want_all_put_back(void **data)
+{
+	(void)data;
+	floored();
+	another_moves();
+	file_write("others", "w", "md2,md_d0");
+	floor_lever_free_others(lever, "root wants everything put back");
+	run();
+	orders_are(
+		"any: moved\nany: resume md2\nany: free md2\nany: resume md_d0\nany: free md_d0\n");
+	assert_false(state_of("md2").moved || lever->anyones);
+	assert_int_equal(recorded().n, 0);
+	floor_lever_want(lever, "md2", OPT(16000), false, "a backup writes");
+	run();
+	orders_are("floor md2 16000 - 600\n");
+	file_write("answer", "w", "failed unreachable nas.example cannot be reached\n");
+	floor_lever_free_others(lever, "root wants everything put back");
+	run();
+	assert_false(lever->anyones); /* wanted now, and not at some later time */
+}
+
+static void an_older_script_is_told_of_and_works(void **data)
+{
+	char name[ORDER_NAME_MAX];
+
+	(void)data;
+	file_write("older", "w", "yes");
+	open_levers();
+	floor_lever_want(lever, "md2", OPT(16000), false, "a backup writes");
+	run();
+	orders_are("moved\nmoved\nlook md2\nfloor md2 16000 - 600\n");
+	file_read("names", name, sizeof(name));
+	assert_string_equal(name, "-");
+	assert_true(state_of("md2").usable && state_of("md2").settled);
+	assert_non_null(strstr(state_of("md2").trouble, "nas-levers there is older"));
+	assert_non_null(strstr(state_of("md2").trouble, "install"));
+	file_remove("older"); /* mended */
+	floor_lever_again(lever);
+	run();
+	orders_are("moved\n");
+	assert_string_equal(state_of("md2").trouble, "");
+	floor_lever_free(lever, "md2", "done");
+	run();
+	orders_are("free md2\n");
+	file_read("names", name, sizeof(name));
+	assert_string_equal(name, lever->name);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(int argc, char **argv)
@@ -761,6 +967,13 @@ int main(int argc, char **argv)
 		TEST(the_end_of_the_gate_is_not_held_up),
 		TEST(a_nas_that_is_no_longer_set_up_is_freed),
 		TEST(another_key_makes_another_lever),
+		TEST(a_gate_has_a_name_of_its_own),
+		TEST(what_another_gate_moves_is_not_touched),
+		TEST(another_gate_that_was_first_keeps_it),
+		TEST(what_became_anothers_is_not_put_back),
+		TEST(a_check_that_became_anothers_is_left),
+		TEST(a_person_may_want_all_put_back),
+		TEST(an_older_script_is_told_of_and_works),
 	};
 
 	if (argc > 1 && strcmp(argv[1], "--order") == 0)
