@@ -64,10 +64,24 @@ static void touches(const json_t *lever, struct table *table)
 	buf_release(&line);
 }
 
+/* "0.5 s", rounded up; where it is not measured that is said. */
+static const char *delay_text(const json_t *lever, char *text)
+{
+	struct opt delay = out_int_of(lever, "delay_ms");
+	bool measured = json_is_true(json_object_get(lever, "delay_measured"));
+	int64_t tenths = delay.v / 100 + (delay.v % 100 > 0);
+
+	if (!delay.known)
+		return "";
+	snprintf(text, 2 * UNITS_TEXT_MAX, "%lld.%lld s%s", (long long)(tenths / 10),
+		(long long)(tenths % 10), measured ? "" : ", assumed");
+	return text;
+}
+
 static void levers_rows(
 	const struct out *out, const json_t *list, const char *indent, struct buf *buf)
 {
-	static const char *const names[] = {"LEVER", "ON", "STANDS", "SINCE", "EXPIRES"};
+	static const char *const names[] = {"LEVER", "ON", "STANDS", "SINCE", "EXPIRES", "ACTS IN"};
 	char text[2 * UNITS_TEXT_MAX];
 	struct table table;
 	size_t i;
@@ -86,6 +100,7 @@ static void levers_rows(
 			&table, set ? out_when(out, out_int_of(lever, "since_utc_ms"), text) : "");
 		table_cell(
 			&table, set ? out_when(out, out_int_of(lever, "until_utc_ms"), text) : "");
+		table_cell(&table, delay_text(lever, text));
 		table_note(&table, out_text_of(lever, "trouble"));
 		if (*out_text_of(lever, "hidden_by")) {
 			snprintf(text, sizeof(text), "the rule '%.60s' hides it",
@@ -123,6 +138,7 @@ static void tasks_rows(
 		table_cell(&table, out_when(out, out_int_of(task, "since_utc_ms"), text));
 		if (json_is_true(json_object_get(task, "stopped")))
 			table_note(&table, "stopped; runs again when the rebuild is done");
+		table_note(&table, out_text_of(task, "text"));
 	}
 	table_print(out, &table, indent, buf);
 }

@@ -82,6 +82,13 @@ static json_t *lever_json(const char *lever, const char *target, bool set)
 	return object;
 }
 
+/* How late a change acts: what slices and rests are counted by. */
+static void put_delay(json_t *object, int64_t delay_ms, bool measured)
+{
+	json_put_int(object, "delay_ms", delay_ms);
+	json_put_bool(object, "delay_measured", measured);
+}
+
 static json_t *keeper_json(const struct levers *levers, const struct keeper *keeper)
 {
 	const struct moment *now = &levers->now;
@@ -103,6 +110,7 @@ static json_t *keeper_json(const struct levers *levers, const struct keeper *kee
 			: keeper_alive(levers, keeper) ? NULL
 						       : "its keeper does not ask any more");
 	json_put_opt(object, "moved", keeper->said.moved);
+	put_delay(object, keeper_delay(keeper), keeper->n_delays > 0);
 	json_put_int(object, "ticket", keeper->said.ticket);
 	return object;
 }
@@ -220,6 +228,7 @@ static json_t *server_json(const struct levers *levers, const struct server_part
 	json_put_text(object, "hidden_by", state.hidden_by);
 	json_put_bool(object, "settled", state.settled);
 	json_put_opt(object, "moved", state.moved);
+	put_delay(object, state.delay_ms, state.measured);
 	json_put(object, "touches",
 		state.path > STEER_FREE ? touches_json(levers, part) : json_array());
 	return object;

@@ -5,8 +5,8 @@
 stream.py --rules FILE --stream [HOST:]PORT:DESTHOST:DESTPORT[:USER] [--stream ...] [--ready FILE]
 
 FILE is JSON with "rules" ({NAME: {"network": [...], "rate-in": "50 MB", "timeframe": [...], "users":
-[...]}}) and "utc_offset" (seconds that the server's local time is ahead of UTC); pbs.py's state.json is
-such a file. It may change at any time. USER is whose connections those to that port are. Port 0 takes
+[...]}}), "utc_offset" (seconds that the server's local time is ahead of UTC) and "lookup_seconds" (a
+connection looks its rule up again after so many; 5); pbs.py's state.json is such a file. It may change at any time. USER is whose connections those to that port are. Port 0 takes
 any; FILE of --ready gets one "PORT DESTHOST:DESTPORT" a line.
 
 What it does as proxmox-backup-proxy does (src/traffic_control_cache.rs, proxmox-rate-limiter,
@@ -152,7 +152,7 @@ class Rules:
         self.lock = threading.Lock()
         self.rules, self.buckets, self.rates = [], {}, {}
         self.seen, self.text, self.loaded = None, None, 0
-        self.offset = 0
+        self.offset, self.again = 0, LOOKUP_AGAIN_S
         self.counted = time.monotonic()
 
     def reload(self):
@@ -167,6 +167,7 @@ class Rules:
             return
         self.seen, self.loaded = seen, time.monotonic()
         self.offset = state.get("utc_offset", 0)
+        self.again = state.get("lookup_seconds", LOOKUP_AGAIN_S)
         rules = state.get("rules", {})
         text = json.dumps(rules, sort_keys=True)
         if text == self.text:
@@ -262,7 +263,7 @@ class Half:
         self.look()
         try:
             while True:
-                if time.monotonic() - self.looked >= LOOKUP_AGAIN_S:
+                if time.monotonic() - self.looked >= self.rules.again:
                     self.look()
                 bucket, most = self.bucket, READ_MOST
                 if bucket and bucket.rate:

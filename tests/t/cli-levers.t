@@ -35,8 +35,9 @@ keep limit 10000000
 rg levers
 ok 'a steered array' says '^nas1/md2 +1 +limit 10 MB/s '
 ok 'with the reason below it' says '^    [^ ]'
-ok 'its lever: where it stands, since when, until when' says '^block-jobs +pve1/101 +limit 10 MB/s +[-0-9]+ [0-9:]+ +[-0-9]+ [0-9:]+$'
+ok 'its lever: where it stands, since when, until when, how soon a change acts' says '^block-jobs +pve1/101 +limit 10 MB/s +[-0-9]+ [0-9:]+ +[-0-9]+ [0-9:]+ +[0-9]+[.][0-9] s'
 rg levers --output-format json
+ok 'a delay of the lever as JSON' j '.levers[0] | "\(.delay_ms > 0) \(.delay_measured|type)"' 'true boolean'
 ok 'the same as JSON' j '.levers[0] | "\(.lever) \(.target) \(.set) \(.path) \(.rate)"' 'block-jobs pve1/101 true limit 10000000'
 rg status
 ok 'status shows it' says '^block-jobs +pve1/101 +limit 10 MB/s'

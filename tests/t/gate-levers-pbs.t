@@ -21,7 +21,7 @@ pbs_state() {
 }
 pbs_start() {
 	rm -f "$PBS/ready"
-	python3 tests/fakes/pbs.py --state "$PBS" --listen "127.0.0.1:${PBS_PORT:-0}" --cert "$PBS/cert.pem" --key "$PBS/key.pem" >"$PBS/out" 2>&1 </dev/null &
+	python3 tests/fakes/pbs.py --state "$PBS" --listen "127.0.0.1:${PBS_PORT:-0}" --cert "$PBS/cert.pem" --key "$PBS/key.pem" "$@" >"$PBS/out" 2>&1 </dev/null &
 	PBS_PID=$!
 	STARTED+=("$PBS_PID")
 	wait_for 20 test -s "$PBS/ready" || { echo 'Bail out! the fake backup server does not start'; cat "$PBS/out"; exit 1; }
@@ -57,13 +57,15 @@ conf() {
 	PY
 }
 
-begin() { # RULE: a gate, a backup server, all is well
+begin() { # RULE [ARGUMENT...]: a gate, a backup server, all is well
+	local rule=$1
+	shift
 	gate_kill TERM
 	[ -z "${PBS_PID:-}" ] || pbs_stop
 	fresh
 	pbs_state
-	pbs_start
-	rules "$1"
+	pbs_start "$@"
+	rules "$rule"
 	conf
 	gate_start
 	answers || { echo 'Bail out! the gate does not start'; exit 1; }
@@ -191,4 +193,47 @@ pbs_start
 ok 'it is back: all is well' wait_for 100 quiet lever_is '["usable"]' true
 gate_kill TERM
 ok 'and the rule goes with the gate' rules_are 0
+
+# --- how late a change acts -----------------------------------------------------------------------------
+coproc FLOW { exec python3 tests/fakes/flow.py; }
+# shellcheck disable=SC2153
+STARTED+=("$FLOW_PID")
+read -r SINK <&"${FLOW[0]}"
+begin 'verdict = "throttle"; rate = "20 MB/s";' --stream "0:127.0.0.1:$SINK"
+# A connection looks its rule up again each second: sooner than a server promises.
+pbs 'state.update(lookup_seconds=1)' >/dev/null
+wait_for 20 quiet lever_is '["usable"]' true
+nas_rebuild
+wait_for 10 operation_is recovery
+job '"guest_type": "lxc", "n_qemu": 0'
+ok 'a rule is made' wait_for 20 quiet rules_are 1
+echo "connect $(sed -n '2s/ .*//p' "$PBS/ready")" >&"${FLOW[1]}"
+read -r <&"${FLOW[0]}"
+ok 'before anything was seen it is assumed' lever_is '["delay_measured"]' false
+ok 'as what the server promises, and its calls' lever_is '["delay_ms"] >= 6000' true
+through() { # BYTES_S: that is set, in force, and what passes fits
+	lever_is "['settled'] and abs(next(l for l in a['levers'] if l['lever'] == 'traffic-control')['moved'] - $1) < $1 / 3" true
+}
+to() { # RATE BYTES_S
+	rules "verdict = \"throttle\"; rate = \"$1\";"
+	kill -HUP "$GATE_PID"
+	wait_for 10 rate_is "$2" && wait_for 30 quiet through "$2"
+}
+quiet wait_for 20 through 20000000
+for RATE in 2 20 2 20; do
+	ok "$RATE MB/s: in force where what passes is that" quiet to "$RATE MB/s" "${RATE}000000"
+done
+ok 'it is measured' lever_is '["delay_measured"]' true
+DELAY=$(get 'next(l for l in a["levers"] if l["lever"] == "traffic-control")["delay_ms"]')
+ok 'and this server is sooner than promised' test "$DELAY" -lt 5000
+ok 'the text says the same' quiet eval 'REBUILDGATE_SOCKET=$SOCK "$BUILD/rebuildgate" levers >"$OUT" 2>&1; grep -E "^traffic-control +pbs1 .* $(((DELAY + 99) / 100 / 10))[.]$(((DELAY + 99) / 100 % 10)) s$" "$OUT"'
+pbs 'fault(".", delay=3)' >/dev/null
+ok 'it answers slowly' quiet to '2 MB/s' 2000000
+api GET /v1/levers
+SLOW=$(get 'next(l for l in a["levers"] if l["lever"] == "traffic-control")["delay_ms"]')
+ok 'then a change acts later' test "$SLOW" -gt $((DELAY > 3000 ? DELAY : 3000)) -a "$SLOW" -le 10000
+echo "# a quick server: $DELAY ms, a slow one: $SLOW ms"
+pbs 'state.update(faults=[])' >/dev/null
+gate_kill TERM
+ok 'and the rule goes with the gate, there too' rules_are 0
 done_testing
