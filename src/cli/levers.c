@@ -30,6 +30,10 @@ static void reset_text(const struct out *out, const json_t *answer, struct buf *
 	(void)out;
 	if (!json_array_size(list))
 		buf_adds(buf, "no lever was moved\n");
+	if (json_is_true(json_object_get(answer, "others")))
+		buf_adds(buf,
+			"what other gates have moved on a NAS is put back too; they may move it "
+			"again\n");
 	for (i = 0; i < json_array_size(list); i++) {
 		const json_t *lever = json_array_get(list, i);
 		const char *trouble = out_text_of(lever, "trouble");
@@ -45,9 +49,12 @@ static void reset_text(const struct out *out, const json_t *answer, struct buf *
 static int levers_reset(const struct cli_verb *verb, int argc, char **argv)
 {
 	const char *reason = NULL, *span = NULL;
+	bool others = false;
 	const struct cli_option options[] = {
 		{"--reason", "TEXT", "why, for the record", &reason, NULL},
-		{"--for", "SPAN", "and move none again for so long: 2h", &span, NULL}};
+		{"--for", "SPAN", "and move none again for so long: 2h", &span, NULL},
+		{"--others", NULL, "also what other gates have moved on a NAS of this one", NULL,
+			&others}};
 	json_t *body = NULL;
 	struct err err = {0};
 	int64_t for_ms = 0;
@@ -64,7 +71,7 @@ static int levers_reset(const struct cli_verb *verb, int argc, char **argv)
 	}
 	body = json_object();
 	if (!body || !json_put_text(body, "reason", reason) ||
-		!json_put_int(body, "for_ms", for_ms)) {
+		!json_put_int(body, "for_ms", for_ms) || !json_put_bool(body, "others", others)) {
 		err_nomem(&err);
 		code = cli_fail_err(verb->name, &err);
 	} else {

@@ -6,6 +6,7 @@
 #include "gate/ages.h"
 #include "gate/answer.h"
 #include "gate/api.h"
+#include "gate/floor_lever.h"
 #include "gate/gate.h"
 #include "gate/levers.h"
 #include "gate/server.h"
@@ -64,6 +65,8 @@ void api_levers_reset(struct gate *gate, struct call *call, const struct api_arg
 {
 	const char *reason = NULL;
 	int64_t span_ms = 0;
+	bool others = false;
+	char why[240];
 	json_t *object = json_object();
 	struct err err = {0};
 
@@ -73,12 +76,20 @@ void api_levers_reset(struct gate *gate, struct call *call, const struct api_arg
 		return;
 	}
 	if (!json_get_text(args->body, "reason", &reason, &err) ||
-		!json_may_int(args->body, "for_ms", 0, FREEZE_MAX_MS, &span_ms, &err)) {
+		!json_may_int(args->body, "for_ms", 0, FREEZE_MAX_MS, &span_ms, &err) ||
+		!json_may_bool(args->body, "others", &others, &err)) {
 		json_decref(object);
 		answer_err(call, &err);
 		return;
 	}
 	log_notice("Levers: %s says why: %s", call_peer(call)->name, reason);
 	json_put(object, "levers", levers_reset(gate->levers, call_peer(call)->name, span_ms));
+	if (others && gate->floors) {
+		snprintf(why, sizeof(why),
+			"%.60s wants also what other gates moved put back: %.120s",
+			call_peer(call)->name, reason);
+		floor_levers_free_others(gate->floors, why);
+	}
+	json_put_bool(object, "others", others && gate->floors);
 	answer_json(call, 200, object);
 }

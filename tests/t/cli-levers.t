@@ -62,7 +62,10 @@ if [ "$(id -u)" = 0 ]; then
 else
 	skip 1 'needs root to be somebody else'
 fi
+rg levers reset --reason again --others
+ok "what other gates have moved may be put back too" eval "exits 0 && says '^what other gates have moved on a NAS is put back too'"
 rg levers reset --reason again
+ok 'which is not done unasked' eval 'exits 0 && ! says "other gates"'
 ok 'nothing is left to put back' says '^no lever was moved$'
 limited() { keep limit 10000000; }
 ok 'after a reset for no time it is limited again where that is needed' wait_for 30 limited
