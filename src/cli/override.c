@@ -79,12 +79,15 @@ static bool add_body(const char *verdict, const struct add *add, const struct ou
 
 static void added_text(const struct out *out, const json_t *override, struct buf *buf)
 {
+	const char *warning = out_text_of(override, "warning");
 	char until[UNITS_TEXT_MAX];
 
 	buf_addf(buf, "override %lld: %s for ", (long long)out_int_of(override, "id").v,
 		out_text_of(override, "verdict"));
 	show_scope(override, buf);
 	buf_addf(buf, ", until %s\n", out_until(out, out_int_of(override, "until_utc_ms"), until));
+	if (*warning)
+		buf_addf(buf, "warning: %s\n", warning);
 }
 
 static int override_add(const struct cli_verb *verb, int argc, char **argv)

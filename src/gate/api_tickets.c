@@ -157,6 +157,75 @@ void api_overrides(struct gate *gate, struct call *call, const struct api_args *
 	answer_json(call, 200, object);
 }
 
+static void known_nas(const struct settings *settings, struct buf *ret)
+{
+	size_t i;
+
+	for (i = 0; i < settings->n_nas; i++)
+		buf_addf(ret, "%s%s", i ? ", " : "", settings->nas[i].name);
+}
+
+static void known_storages(const struct settings *settings, struct buf *ret)
+{
+	size_t i;
+
+	for (i = 0; i < settings->n_storages; i++)
+		buf_addf(ret, "%s%s", i ? ", " : "", settings->storages[i].name);
+}
+
+static bool scope_good(
+	const struct settings *settings, const struct override *override, struct err *err)
+{
+	struct mapping mapping = {0};
+	struct buf known = {0};
+
+	if (!override->nas[0])
+		return true;
+	if (!settings_nas(settings, override->nas)) {
+		known_nas(settings, &known);
+		err_set(err, ERR_INVALID, "There is no NAS '%s': known are %.200s", override->nas,
+			buf_str(&known));
+		buf_release(&known);
+		return false;
+	}
+	if (!override->storage[0])
+		return true;
+	settings_mapping(settings, override->storage, &mapping);
+	if (strcmp(mapping.nas, override->nas) == 0)
+		return true;
+	if (mapping.nas[0])
+		return err_set(err, ERR_INVALID,
+			"Storage '%s' is on %s, not on %s: this would never count",
+			override->storage, mapping.nas, override->nas);
+	return err_set(err, ERR_INVALID,
+		"Storage '%s' is on no NAS in the settings, so not on %s: this would never count",
+		override->storage, override->nas);
+}
+
+/* A storage that the settings do not know may be one that is mapped to nothing, whose jobs ask too;
+ * or a typo. */
+static bool add_warning(
+	json_t *object, const struct settings *settings, const struct override *override)
+{
+	struct mapping mapping = {0};
+	struct buf known = {0}, text = {0};
+	bool done;
+
+	if (override->storage[0])
+		settings_mapping(settings, override->storage, &mapping);
+	if (override->storage[0] && !mapping.nas[0]) {
+		known_storages(settings, &known);
+		buf_addf(&text,
+			"the settings know no storage '%s' (known are %s): this counts only for "
+			"jobs that name it so",
+			override->storage, known.len ? buf_str(&known) : "none");
+	}
+	done = json_put_text(object, "warning", buf_str(&text));
+	buf_release(&known);
+	buf_release(&text);
+	return done;
+}
+
 static bool override_good(struct gate *gate, const struct override *override,
 	const struct moment *now, struct err *err)
 {
@@ -164,8 +233,8 @@ static bool override_good(struct gate *gate, const struct override *override,
 
 	if (override->until_utc_ms <= now->utc_ms)
 		return err_set(err, ERR_INVALID, "member 'until_utc_ms' must lie in the future");
-	if (override->nas[0] && !settings_nas(gate->settings, override->nas))
-		return err_set(err, ERR_INVALID, "There is no NAS '%s'", override->nas);
+	if (!scope_good(gate->settings, override, err))
+		return false;
 	if (store_overrides(gate->store, now->utc_ms, in_force, OVERRIDE_MAX) >= OVERRIDE_MAX)
 		return err_set(err, ERR_BUSY, "%d overrides are in force already: cancel some",
 			OVERRIDE_MAX);
@@ -177,6 +246,7 @@ void api_override_add(struct gate *gate, struct call *call, const struct api_arg
 	struct moment now = clock_now();
 	struct override override;
 	const char *reason = NULL;
+	json_t *object;
 	struct err err = {0};
 
 	if (!wire_override_read(args->body, &override, &err) ||
@@ -195,7 +265,12 @@ void api_override_add(struct gate *gate, struct call *call, const struct api_arg
 	log_notice("Override %lld by %s: %s: %s override=%lld", (long long) override.id,
 		override.by, verdict_word(override.verdict), override.reason,
 		(long long) override.id);
-	answer_json(call, 200, override_json(&override, 0, ""));
+	object = override_json(&override, 0, "");
+	if (object && !add_warning(object, gate->settings, &override)) {
+		json_decref(object);
+		object = NULL;
+	}
+	answer_json(call, 200, object);
 }
 
 void api_override_cancel(struct gate *gate, struct call *call, const struct api_args *args)

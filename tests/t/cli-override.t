@@ -73,7 +73,14 @@ ok 'an end in the past' mistake 'an override must end in the future' override ad
 ok 'no time at all' mistake 'an override must end in the future' override add allow --reason x --for 0
 ok 'no ticket' mistake '--ticket: ' override add allow --reason x --for 2h --ticket Tx
 ok 'no guest' mistake '--guest: ' override add allow --reason x --for 2h --guest vm101
-ok 'no such NAS' mistake "There is no NAS 'nas9'" override add allow --reason x --for 2h --nas nas9
+ok 'no such NAS: what is known' mistake "There is no NAS 'nas9': known are nas1, far" override add allow --reason x --for 2h --nas nas9
+ok 'a storage of another NAS' mistake "Storage 'backup' is on nas1, not on far: this would never count" override add allow --reason x --for 2h --nas far --storage backup
+ok 'a storage of none' mistake "Storage 'bakcup' is on no NAS in the settings, so not on far: this would never count" override add allow --reason x --for 2h --nas far --storage bakcup
+rg override add hold --storage bakcup --guest 904 --for 2h --reason 'a typo, or one that is mapped to nothing'
+ok 'a storage that is in no settings counts, with a warning' eval 'exits 0 && says "^override [0-9]+: hold for guest 904, storage bakcup"'
+ok 'which says what is known' says "^warning: the settings know no storage 'bakcup' \(known are backup\): this counts only for jobs that name it so$"
+rg override add hold --storage backup --guest 904 --for 2h --reason 'a known one' --output-format json
+ok 'none for a known one' j .warning null
 ok 'no such option' mistake "there is no option '--vm'" override add allow --reason x --for 2h --vm 101
 ok 'nothing to do' mistake 'say one of add, list, cancel' override
 ok 'something else' mistake "there is no 'override remove': say one of add, list, cancel" override remove 3
