@@ -13,6 +13,10 @@
  * that needs 5 s, an average of a minute), a single window may be off by one slice.
  * - A drop that the backups did not cause (no client writes, what they move does not explain it,
  *   another client, a check that took over) never squeezes them, and the reason says so.
+ * - What is written past a closed path (by whom the levers do not hold, backups or not) squeezes
+ *   nobody for good: once a rest has shown that it goes on and that nothing comes back, what the
+ *   rebuild does beside it is what is protected, the path opens as far as that costs no more, the
+ *   reason says so, and a rest every ten minutes looks whether it is still so.
  * - A rest is never longer in one piece than the levers' `rest_max_ms`; slices and rests last at
  *   least four times the levers' delay.
  * - Without facts (blind, no rate, no baseline) it never closes the path further than it was and
@@ -58,9 +62,10 @@ enum steer_reason {
 	STEER_RESTING,            /* between two slices */
 	STEER_DRAINING,           /* caches go on writing after the path was closed */
 	STEER_NOT_OURS,           /* the drop is not the backups' doing */
-	STEER_NO_GRIP,            /* set, but clients write more than it: the lever does not hold */
-	STEER_FIXED,              /* the rule's own `rate` */
-	STEER_OPENING,            /* the end: opens gradually */
+	STEER_NO_GRIP, /* set, but clients write more than it: the lever does not hold, for as long
+			* as that is so */
+	STEER_FIXED,   /* the rule's own `rate` */
+	STEER_OPENING, /* the end: opens gradually */
 	STEER_REASON_COUNT
 };
 

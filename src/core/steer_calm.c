@@ -201,7 +201,7 @@ static void drained(struct step *st, int64_t from_ms)
 	struct steer *s = st->s;
 	int64_t since = s->rest_ms, took;
 
-	if (!since || s->breath_ms || !s->hurt || !st->in->applied)
+	if (!since || s->past || s->breath_ms || !s->hurt || !st->in->applied)
 		return;
 	if (st->in->applied_ms > since)
 		since = st->in->applied_ms;

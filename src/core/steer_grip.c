@@ -14,6 +14,8 @@
 #define GIVE_UP_MS (5 * MS_MINUTE)
 /* Who writes past the levers now and then has stopped after so long. */
 #define PAST_MS (5 * MS_MINUTE)
+#define DRAIN_LEAST_MS (4 * MS_SECOND)
+#define LOOK_MS (6 * MS_SECOND) /* a reading or two */
 /* So long the path may be open before a rest looks. */
 #define LOOK_AGAIN_MS (10 * MS_MINUTE)
 
@@ -72,6 +74,28 @@ bool grip_lull(const struct step *st)
 	return st->s->past && written(st).v <= held_level(st);
 }
 
+int64_t grip_rest_least(const struct step *st)
+{
+	const struct steer *s = st->s;
+
+	if (!s->past || !s->looks)
+		return 0;
+	return st->delay + LOOK_MS + (grip_lull(st) ? DRAIN_LEAST_MS : STEER_DRAIN_MAX_MS);
+}
+
+/* Whether what is written while the path is shut cannot come out of caches: it began again, or goes
+ * on for longer than they take. */
+static bool no_cache(struct step *st, int64_t from_ms)
+{
+	struct steer *s = st->s;
+
+	if (grip_lull(st)) {
+		s->lulled = true;
+		return false;
+	}
+	return s->lulled || from_ms >= s->rest_ms + STEER_DRAIN_MAX_MS;
+}
+
 /* The path is shut: what is written past it, and what the rebuild does beside that. */
 static void read_past(struct step *st, int64_t from_ms)
 {
@@ -86,9 +110,11 @@ static void read_past(struct step *st, int64_t from_ms)
 		s->shut.kept += st->rate.v * ms;
 		s->shut.moved += write.v * ms;
 	}
-	if (s->past && !grip_lull(st))
+	if (!s->past || s->disturbed)
+		return;
+	if (no_cache(st, from_ms))
 		s->past_ms = st->in->read_at_ms;
-	else if (st->in->read_at_ms - s->past_ms >= PAST_MS)
+	else if (grip_lull(st) && st->in->read_at_ms - s->past_ms >= PAST_MS)
 		grip_end(st);
 }
 
@@ -127,7 +153,7 @@ void grip_give_up(struct step *st)
 	if (!was.known || does < rate_muldiv(was.v, STEER_BACK_PPM, PPM))
 		calm_set(st, does);
 	s->past = steer_within(s->shut.moved / s->shut.ms - s->foreign, 1, STEER_MOST);
-	s->past_ms = st->now;
+	s->past_ms = s->look_ms = st->now;
 	s->shut = s->judged = (struct steer_sum){0};
 	s->slice_share = OPT_NONE;
 	s->credit = s->close_credit = s->low_credit = 0; /* counted by what it no longer does */
@@ -152,6 +178,17 @@ int64_t grip_look_ms(const struct step *st)
 	if (!s->past && !(s->foreign && s->unused && s->phase == STEER_PHASE_SLICE))
 		return INT64_MAX;
 	return s->look_ms + LOOK_AGAIN_MS;
+}
+
+void grip_rest_begins(struct step *st)
+{
+	struct steer *s = st->s;
+
+	s->shut = (struct steer_sum){0};
+	s->lulled = false;
+	s->looks = st->now >= grip_look_ms(st);
+	if (!s->past || s->looks)
+		s->look_ms = st->now;
 }
 
 void grip_end(struct step *st)

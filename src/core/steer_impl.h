@@ -2,13 +2,16 @@
 /*
  * Between the parts of the controller only: what a step carries about, and who does what.
  *
- *   steer.c         the step: what there is to steer, blindness, the end
- *   steer_sight.c   a reading: the account of the share, what is whose doing, whether levers hold
- *   steer_grip.c    whether the levers hold, and what to do where they do not
- *   steer_calm.c    what the rebuild does undisturbed, and how long it takes to come back
- *   steer_rest.c    rests in pieces with breaths; the first one, and those that look whose doing it
- * is steer_slices.c  slices and the rests between them steer_steady.c  the limit steer_choose.c
- * which way is better steer_text.c    words and the sentence
+ * - steer.c: the step: what there is to steer, blindness, the end.
+ * - steer_sight.c: a reading: the account of the share, and what is whose doing.
+ * - steer_grip.c: whether the levers hold, and what is done where they do not.
+ * - steer_calm.c: what the rebuild does undisturbed, and how long it takes to come back.
+ * - steer_rest.c: rests in pieces with breaths; the first one, and those that look whose doing it
+ *   is.
+ * - steer_slices.c: slices and the rests between them.
+ * - steer_steady.c: the limit.
+ * - steer_choose.c: which way is better.
+ * - steer_text.c: words and the sentence.
  */
 #ifndef RG_CORE_STEER_IMPL_H
 #define RG_CORE_STEER_IMPL_H
@@ -79,6 +82,10 @@ bool grip_gave_up(struct step *st);
 void grip_give_up(struct step *st);
 /* Who writes past the levers does not just now. */
 bool grip_lull(const struct step *st);
+/* A rest that shall show what is written past the levers lasts so long. */
+int64_t grip_rest_least(const struct step *st);
+/* A rest begins. */
+void grip_rest_begins(struct step *st);
 /* When a rest is due that looks whether they hold again, or another has stopped. */
 int64_t grip_look_ms(const struct step *st);
 /* Nothing is written past them any more, or nothing is asked of them. */

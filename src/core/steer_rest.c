@@ -69,10 +69,9 @@ void rest_begin(struct step *st, enum steer_phase phase)
 
 	steer_enter(st, phase);
 	s->rest_ms = 0;
-	s->look_ms = st->now;
 	s->breath = s->thorough = false;
 	s->breath_ms = 0;
-	s->shut = (struct steer_sum){0};
+	grip_rest_begins(st);
 	s->close_credit = s->low_credit = s->credit;
 	order_rest(st);
 }
@@ -117,7 +116,7 @@ static bool measured(struct step *st, int64_t lasted)
 {
 	const struct steer *s = st->s;
 
-	if (lasted < 4 * st->delay || !rest_may_end(st))
+	if (lasted < 4 * st->delay || lasted < grip_rest_least(st) || !rest_may_end(st))
 		return false;
 	if (s->flat_found || (s->ref.known && s->back && !s->thorough))
 		return true;

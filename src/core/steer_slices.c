@@ -137,7 +137,8 @@ static void slice_learn(struct step *st)
 	struct steer *s = st->s;
 	int64_t tail = s->close_credit - s->low_credit, cost = s->open_credit - s->low_credit;
 
-	s->tail = (s->tail + tail) / 2;
+	/* Whose it is cannot be told where another writes past the levers. */
+	s->tail = s->past ? 0 : (s->tail + tail) / 2;
 	if (cost < slice_least(st) * slice_cost(st) / 2)
 		s->slice_share = OPT_NONE;
 }
@@ -153,6 +154,8 @@ void slice_rest_step(struct step *st)
 	lasted = rest_lasted(st);
 	if (least < 2 * s->comeback_ms && s->comeback_ms < st->over / 8)
 		least = 2 * s->comeback_ms;
+	if (least < grip_rest_least(st))
+		least = grip_rest_least(st);
 	/* It does more than it is taken for: how much? */
 	if (least < REST_ABOVE_MS && calm_above(s))
 		least = REST_ABOVE_MS;

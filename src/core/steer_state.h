@@ -84,7 +84,9 @@ struct steer {
 	 * beside it, and `far` what it did before. */
 	int64_t past;
 	int64_t past_ms; /* when it was seen last */
-	int64_t look_ms; /* when a rest began last */
+	int64_t look_ms; /* when a rest looked last */
+	bool looks;      /* this rest does, */
+	bool lulled;     /* and has seen that nobody wrote */
 	struct opt far, far_base;
 	int64_t far_at_ppm;
 	/* In this rest, after caches had their time: `kept` the rebuild's bytes/s x ms, `moved`

@@ -190,7 +190,7 @@ static bool must_probe(const struct step *st, int64_t share)
 {
 	const struct steer *s = st->s;
 	bool least = s->limit <= limit_least(st) && share < st->protect - BAND_PPM;
-	int64_t every = least && st->over > LEAST_PROBE_MS ? LEAST_PROBE_MS : st->over;
+	int64_t every = least ? LEAST_PROBE_MS : st->over;
 
 	return (s->stable || least) && (!s->probe_ms || st->now - s->probe_ms > every);
 }

@@ -62,7 +62,7 @@ static void what_costs_the_rebuild_nothing_more_is_let_through(void **state)
 		begin(FULLY, by, true, HOUR);
 		run_for(&run, HOUR + 30 * MINUTE);
 		go_on(HOUR);
-		assert_least("pace", run_pace(&run), 0.9 * kind.source);
+		assert_least("pace", run_pace(&run), 0.8 * kind.source);
 		assert_true(run.out.no_grip);
 		assert_int_equal(run.out.reason, STEER_NO_GRIP);
 		assert_non_null(strstr(run.out.text, "however closed the path is"));
