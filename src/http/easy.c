@@ -199,6 +199,9 @@ struct easy *easy_http(const struct http_request *request, struct err *err)
 		!trust_set(&easy->trust, easy->curl, request->fingerprints, request->n_fingerprints,
 			err))
 		goto failed;
+	if (!request->n_fingerprints && request->may_pin &&
+		!trust_watch(&easy->trust, easy->curl, err))
+		goto failed;
 	if (!set_headers(easy, request, err))
 		goto failed;
 	if (!set_method(easy, request) ||
@@ -266,6 +269,14 @@ void easy_failure(const struct easy *easy, CURLcode code, struct err *err)
 			"'%s': the certificate is none of the configured ones: its fingerprint is "
 			"%s",
 			easy->what, trust_text(easy->trust.seen, print));
+		return;
+	}
+	if (easy->trust.shown && code == CURLE_PEER_FAILED_VERIFICATION) {
+		err_set(err, ERR_DENIED,
+			"'%s': %.100s; compare its SHA-256 with what the server itself shows "
+			"(pvenode cert info, proxmox-backup-manager cert info), then set "
+			"fingerprints = [ \"%s\" ]",
+			easy->what, text, trust_text(easy->trust.seen, print));
 		return;
 	}
 	if (easy->too_long) {

@@ -37,6 +37,8 @@ struct http_request {
 	 * most 16; 0: not used. */
 	const uint8_t (*fingerprints)[32];
 	size_t n_fingerprints;
+	bool may_pin; /* who sets this up can set fingerprints: a certificate that is not trusted
+			 for want of them is shown, with how to */
 	int64_t deadline_ms; /* for the whole call, > 0 */
 	int64_t connect_ms;  /* until connected; 0: as deadline_ms */
 	size_t body_max;     /* of the response; 0: HTTP_BODY_MAX_DEFAULT */

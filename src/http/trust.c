@@ -18,24 +18,43 @@ const char *trust_text(const uint8_t print[TRUST_PRINT_SIZE], char text[TRUST_TE
 	return text;
 }
 
-/* In place of X509_verify_cert(): 1 is trusted. The leaf is what the handshake proves the key of.
- */
+/* The leaf is what the handshake proves the key of. */
+static void note_shown(struct trust *trust, const X509_STORE_CTX *store)
+{
+	const X509 *leaf = X509_STORE_CTX_get0_cert(store);
+	unsigned int size = 0;
+
+	memset(trust->seen, 0, sizeof(trust->seen));
+	trust->shown = leaf && X509_digest(leaf, EVP_sha256(), trust->seen, &size) &&
+		size == TRUST_PRINT_SIZE;
+}
+
+/* In place of X509_verify_cert(): 1 is trusted. */
 static int verify(X509_STORE_CTX *store, void *arg)
 {
 	struct trust *trust = arg;
-	const X509 *leaf = X509_STORE_CTX_get0_cert(store);
-	unsigned int size = 0, same = 0;
+	unsigned int same = 0;
 	size_t i;
 
-	memset(trust->seen, 0, sizeof(trust->seen));
-	if (leaf && X509_digest(leaf, EVP_sha256(), trust->seen, &size) &&
-		size == TRUST_PRINT_SIZE) {
-		for (i = 0; i < trust->n; i++)
-			same |= CRYPTO_memcmp(trust->prints[i], trust->seen, TRUST_PRINT_SIZE) == 0;
-	}
+	note_shown(trust, store);
+	for (i = 0; trust->shown && i < trust->n; i++)
+		same |= CRYPTO_memcmp(trust->prints[i], trust->seen, TRUST_PRINT_SIZE) == 0;
 	trust->refused = !same;
 	X509_STORE_CTX_set_error(store, same ? X509_V_OK : X509_V_ERR_CERT_REJECTED);
 	return same ? 1 : 0;
+}
+
+static int verify_and_note(X509_STORE_CTX *store, void *arg)
+{
+	note_shown(arg, store);
+	return X509_verify_cert(store);
+}
+
+static CURLcode on_context_watched(CURL *curl, void *context, void *arg)
+{
+	(void)curl;
+	SSL_CTX_set_cert_verify_callback(context, verify_and_note, arg);
+	return CURLE_OK;
 }
 
 static CURLcode on_context(CURL *curl, void *context, void *arg)
@@ -75,4 +94,13 @@ bool trust_set(struct trust *trust, CURL *curl, const uint8_t (*prints)[TRUST_PR
 		curl_easy_setopt(curl, CURLOPT_SSL_CTX_FUNCTION, on_context))
 		return err_nomem(err);
 	return true;
+}
+
+bool trust_watch(struct trust *trust, CURL *curl, struct err *err)
+{
+	*trust = (struct trust){0};
+	return !curl_is_on_openssl() ||
+		(!curl_easy_setopt(curl, CURLOPT_SSL_CTX_DATA, trust) &&
+			!curl_easy_setopt(curl, CURLOPT_SSL_CTX_FUNCTION, on_context_watched)) ||
+		err_nomem(err);
 }

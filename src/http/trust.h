@@ -22,13 +22,18 @@ struct trust {
 	size_t n;
 	uint8_t prints[TRUST_MAX_PRINTS][TRUST_PRINT_SIZE];
 	bool refused;                   /* the server showed another certificate */
-	uint8_t seen[TRUST_PRINT_SIZE]; /* of that one */
+	bool shown;                     /* the server showed a certificate, */
+	uint8_t seen[TRUST_PRINT_SIZE]; /* this one */
 };
 
 /* Makes `curl` take these certificates only. `trust` must outlive the call. ERR_LIMIT for more than
  * TRUST_MAX_PRINTS, ERR_INVALID where libcurl is not on OpenSSL. */
 bool trust_set(struct trust *trust, CURL *curl, const uint8_t (*prints)[TRUST_PRINT_SIZE], size_t n,
 	struct err *err);
+
+/* Only notes which certificate the server shows; whether it is trusted is decided as without it.
+ * `trust` must outlive the call. */
+bool trust_watch(struct trust *trust, CURL *curl, struct err *err);
 
 /* "AA:BB:...", as Proxmox shows it. */
 #define TRUST_TEXT_MAX (3 * TRUST_PRINT_SIZE)

@@ -90,6 +90,9 @@ call pbs -c "$DIR/none.pem" GET "$RULES"
 ok "a file that is not there is not nothing" got 'denied: *'
 call pbs GET "$RULES"
 ok "the system does not trust what signed itself" got 'denied: *'
+ok "then it is said what would be right" got "denied: *self*signed certificate*; compare its SHA-256 with what the server itself shows (pvenode cert info, proxmox-backup-manager cert info), then set fingerprints = \[ \"$PRINT\" \]"
+call pbs -c "$DIR/pbs/cert.pem" GET "https://127.0.0.1:1/api2/json/admin/traffic-control"
+ok "but not where no certificate was seen" eval '! got "*fingerprints*"'
 ok "nothing was sent to any of them" nothing_sent "$DIR/pbs"
 call pbs -c "$DIR/pbs/cert.pem" GET "https://127.0.0.2:$PBS_PORT/api2/json/admin/traffic-control"
 ok "where nobody listens nobody is" got 'gone: *'

@@ -4,8 +4,9 @@
  *
  * api-call [-f FINGERPRINT]... [-c CA-FILE] [-t pve|pbs] [-d MS] [-m BODY-MAX] METHOD URL [FORM]
  *
- * The token is read from stdin where -t is given. Prints "STATUS BODY" and ends with 0, or "KIND:
- * sentence" and ends with 1. With -t, a status that is no success is such a sentence, too.
+ * The token is read from stdin where -t is given; fingerprints may be set for such a server. Prints
+ * "STATUS BODY" and ends with 0, or "KIND: sentence" and ends with 1. With -t, a status that is no
+ * success is such a sentence, too.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -56,6 +57,7 @@ static bool token_read(struct options *options, const char *kind)
 	struct err err = {0};
 
 	options->kind = strcmp(kind, "pve") == 0 ? API_PVE : API_PBS;
+	options->request.may_pin = true;
 	if (!fgets(token, sizeof(token), stdin))
 		return false;
 	if (api_authorization(options->kind, token, &options->authorization, &err))
