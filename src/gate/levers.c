@@ -67,6 +67,9 @@ void levers_run(struct levers *levers)
 	servers_move(levers);
 	levers_tell(levers);
 	plan(levers);
+	/* Whether looks are to come fast may be otherwise now: a job was found by a task list. */
+	for (i = 0; i < levers->gate->n_watches; i++)
+		watch_replan(levers->gate->watches[i]);
 }
 
 static void on_time(void *data)
