@@ -170,6 +170,7 @@ static void fill_request(const struct remote *remote, const struct api_call *cal
 		.fingerprints =
 			remote->settings.n_fingerprints ? remote->settings.fingerprints : NULL,
 		.n_fingerprints = remote->settings.n_fingerprints,
+		.may_pin = true,
 		.body_max = BODY_MAX,
 	};
 }
