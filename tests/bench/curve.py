@@ -7,7 +7,8 @@ usage: curve.py LOG [SVG]
 A segment counts from the stream's start until all that it sent is on disk. Its share is the rebuild's pace
 over that time, by the done counter, divided by the mean of the idle segments before and after it; the backup's
 pace is what it sent over the same time. For the gate what counts is the time from when the share is kept (the
-settling is told apart). All paces are MB/s (1e6), the rebuild's for each disk. What the run was to measure
+settling is told apart); where slices begin in that time more than once, from the first beginning to the last: whole
+periods, whatever is tried in them included. All paces are MB/s (1e6), the rebuild's for each disk. What the run was to measure
 stands in the log (P): an aim of that which cannot be computed was missed.
 
 Exit status: 0, 1 when an aim is missed or was not measured, 2 for a log that says nothing.
@@ -18,6 +19,7 @@ import sys
 
 OVER_MS = 60000
 PROTECT = 0.80
+LULL_MS = 10000  # clients write little for so long before a slice
 POINTS_BEYOND = 0.03
 SPREAD_MOST = 0.05  # so far at most a restless machine loosens the share's aim
 FAMILIES = {"steady": "steady limit", "slices": "slices", "lever4": "lever 4, full speed", "gate": "the gate"}
@@ -128,6 +130,28 @@ def settle(segment, threshold):
     return (starts[first] - segment.begin) / 1000, after.count(False) / len(after)
 
 
+def beginnings(segment, begin):
+    """The times from `begin` on at which clients begin to write at full speed after a lull."""
+    samples, seen, low_ms = segment.samples, [], None
+    times = range(segment.begin, segment.end - 1000, 1000)
+    paces = [samples.value(samples.written, t + 1000) - samples.value(samples.written, t) for t in times]
+    for t, pace in zip(times, paces):
+        if pace < max(paces) / 3:
+            low_ms = t if low_ms is None else low_ms
+            continue
+        if low_ms is not None and t - low_ms >= LULL_MS and t >= begin:
+            seen.append(t)
+        low_ms = None
+    return seen
+
+
+def counted(segment):
+    """From when until when the gate counts."""
+    begin = segment.begin + int((segment.settle_s or 0) * 1000)
+    slices = beginnings(segment, begin)
+    return (slices[0], slices[-1]) if len(slices) > 1 else (begin, segment.end)
+
+
 def measure(segments):
     """Fills the shares; answers the idle segments' spread (standard deviation over mean)."""
     idles = [s for s in segments if s.family == "idle"]
@@ -141,22 +165,21 @@ def measure(segments):
         before = [x for x in segments[:i] if x.family == "idle"][-1:]
         after = [x for x in segments[i:] if x.family == "idle"][:1]
         s.idle = statistics.mean(x.samples.pace(x.begin, x.end) for x in before + after)
-        begin = s.begin
+        begin, end = s.begin, s.end
         if s.family == "gate":
             s.settle_s, s.missed = settle(s, least_share(spread))
-            begin += int((s.settle_s or 0) * 1000)
-        s.share = s.samples.pace(begin, s.end) / s.idle
-        s.moved = moved(s, begin)
+            begin, end = counted(s)
+        s.share = s.samples.pace(begin, end) / s.idle
+        s.moved = moved(s, begin, end)
     return (statistics.mean(paces) if paces else 0.0), spread
 
 
-def moved(segment, begin):
-    """MB/s of the backup from `begin` on: what it sent, less what of it was written before."""
-    sent = segment.bytes
-    if begin > segment.begin:
-        values = segment.samples.written
-        sent -= 1024 * (segment.samples.value(values, begin) - segment.samples.value(values, segment.begin))
-    return sent / 1000 / max(1, segment.end - begin)
+def moved(segment, begin, end):
+    """MB/s of the backup from `begin` to `end`: what it sent, less what of it was written before and after."""
+    values, sent = segment.samples.written, segment.bytes
+    for a, b in ((segment.begin, begin), (end, segment.end)):
+        sent -= 1024 * (segment.samples.value(values, b) - segment.samples.value(values, a))
+    return sent / 1000 / max(1, end - begin)
 
 
 def on_curve(points, share):
