@@ -264,7 +264,7 @@ declare -A limits=([seek-direct]="10 5 30" [seek-buffered]="60 30 100" [plain-di
 declare -A pairs=([seek]="10/30 15/25 6/34" [plain]="8/32 15/25 5/35")
 floors="65 1000"
 # The gate is watched for more than two of the periods that a server allows which takes 5 s to act.
-idle_s=8 steady_s=25 cycles=2 lever4_s=15 watch_s=20 gate_s=210 seek_gate_s=300
+idle_s=8 steady_s=22 cycles=2 lever4_s=15 watch_s=20 gate_s=210 seek_gate_s=300
 if [ -n "$QUICK" ]; then
 	cycles=1 floors='' seek_gate_s=210
 	for each in "${!limits[@]}"; do limits[$each]=${limits[$each]%% *}; done
