@@ -230,6 +230,7 @@ static void choose(struct levers *levers, struct lever_job *job, const struct ti
 {
 	struct pbs_lever *lever = levers_pbs_usable(levers, job->pbs);
 	struct pbs_lever_state state = {0};
+	char guest[48] = "";
 
 	job->by = BY_NOTHING;
 	if (lever && ticket && no_grip(levers, job) && any_keeper(levers, ticket->id))
@@ -252,8 +253,11 @@ static void choose(struct levers *levers, struct lever_job *job, const struct ti
 	if (job->pbs[0] && levers->gate->pbs_levers &&
 		(lever = pbs_levers_find(levers->gate->pbs_levers, job->pbs))) {
 		pbs_lever_state(lever, &state);
-		snprintf(job->text, sizeof(job->text), "backup server '%s': %.140s", job->pbs,
-			state.trouble);
+		if (job->unkept)
+			snprintf(guest, sizeof(guest), "guest %u has no keeper (any more); ",
+				job->guest);
+		snprintf(job->text, sizeof(job->text), "%sbackup server '%s': %.140s", guest,
+			job->pbs, state.trouble);
 	} else if (!ticket) {
 		snprintf(job->text, sizeof(job->text),
 			"it never asked, and does not go through a backup server that is set up "

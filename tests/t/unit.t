@@ -45,8 +45,17 @@ if command -v systemd-analyze >/dev/null; then
 		! grep -F "rebuildgate." "$SCRATCH/said" # not what it says of other units
 	}
 	ok 'systemd takes it' verified
+	BACK=$(dirname "$UNIT")/rebuildgate-put-back
+	sed "s#/usr/libexec/rebuildgate/#$BUILD/#" "$BACK.service" >"$SCRATCH/rebuildgate-put-back.service"
+	cp "$BACK.timer" "$SCRATCH"
+	back_verified() {
+		systemd-analyze verify --man=no "$SCRATCH/rebuildgate-put-back.service" "$SCRATCH/rebuildgate-put-back.timer" >"$SCRATCH/said" 2>&1
+		! grep -F "rebuildgate-put-back." "$SCRATCH/said"
+	}
+	ok 'and the one that frees guests of killed keepers, with its timer' back_verified
 else
-	TEST=$((TEST + 1))
-	echo "ok $TEST - systemd takes it # SKIP needs systemd-analyze"
+	TEST=$((TEST + 2))
+	echo "ok $((TEST - 1)) - systemd takes it # SKIP needs systemd-analyze"
+	echo "ok $TEST - and the one that frees guests of killed keepers, with its timer # SKIP needs systemd-analyze"
 fi
 echo "1..$TEST"
