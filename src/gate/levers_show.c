@@ -234,6 +234,22 @@ static json_t *server_json(const struct levers *levers, const struct server_part
 	return object;
 }
 
+/* Our rule on a server that is used no more, until it is removed. */
+static json_t *retired_json(const struct levers *levers, const struct pbs_lever *lever)
+{
+	struct pbs_lever_state state;
+	json_t *object;
+
+	pbs_lever_state(lever, &state);
+	object = lever_json("traffic-control", pbs_lever_target_name(lever), true);
+	put_path(object, state.path, state.rate);
+	json_put_opt(object, "since_utc_ms", opt_utc(&levers->now, state.since_ms));
+	json_put_opt(object, "until_utc_ms", opt_utc(&levers->now, state.until_ms));
+	json_put_bool(object, "usable", false);
+	json_put_text(object, "trouble", state.trouble);
+	return object;
+}
+
 struct floor_list {
 	const struct levers *levers;
 	json_t *list;
@@ -283,6 +299,7 @@ static json_t *levers_json(struct levers *levers, bool moved_only)
 {
 	struct floor_list floors = {levers, json_array()};
 	json_t *list = floors.list, *kept;
+	const struct pbs_lever *retired;
 	size_t i;
 
 	for (i = 0; i < LEVERS_KEEPERS; i++)
@@ -292,6 +309,8 @@ static json_t *levers_json(struct levers *levers, bool moved_only)
 		append(list, unkept_json(levers, &levers->jobs[i]));
 	for (i = 0; levers->gate->pbs_levers && i < levers->n_servers; i++)
 		append(list, server_json(levers, &levers->servers[i]));
+	for (i = 0; (retired = pbs_levers_retired(levers->gate->pbs_levers, i)); i++)
+		append(list, retired_json(levers, retired));
 	if (levers->gate->floors)
 		floor_levers_each(levers->gate->floors, add_floor, &floors);
 	if (!moved_only)

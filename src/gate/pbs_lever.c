@@ -11,6 +11,9 @@
 #include "base/log.h"
 #include "gate/pbs_lever_impl.h"
 
+#define FORMER_FIRST_MS (10 * MS_SECOND)
+#define FORMER_LOOK_MS 200
+#define FORMER_MOST_MS MS_HOUR        /* then a rule on a server that is not configured is left */
 #define SAY_AGAIN_MS (10 * MS_MINUTE) /* another trouble of one that goes on */
 
 int64_t pbs_lever_target(const struct pbs_lever *lever, int64_t now_ms)
@@ -72,17 +75,52 @@ static int64_t next_time(const struct pbs_lever *lever, int64_t now_ms)
 	return set && at < next ? at : next;
 }
 
+/* The name has another address now: what was set at the former one goes first, where that takes no
+ * time. It may be the same server. */
+static bool waits_for_former(const struct pbs_lever *lever, int64_t now_ms)
+{
+	const struct pbs_levers *levers = lever->levers;
+	size_t i;
+
+	for (i = 0; !lever->retired && i < levers->n; i++) {
+		const struct pbs_lever *former = levers->list[i];
+
+		if (former->gone && !former->told && strcmp(former->name, lever->name) == 0 &&
+			!pbs_lever_done(former) && now_ms - former->retired_ms < FORMER_FIRST_MS)
+			return true;
+	}
+	return false;
+}
+
+/* True where there is nothing to do now, or nothing any more. */
+static bool work_is_over(struct pbs_lever *lever, int64_t now_ms)
+{
+	if (waits_for_former(lever, now_ms)) {
+		timer_at(&lever->timer, now_ms + FORMER_LOOK_MS);
+		return true;
+	}
+	if (lever->gone && !lever->gave_up && !pbs_lever_done(lever) &&
+		now_ms - lever->retired_ms > FORMER_MOST_MS)
+		pbs_lever_left(lever, lever->trouble, true);
+	if (!lever->retired || !pbs_lever_done(lever))
+		return false;
+	timer_off(&lever->timer);
+	timer_at(&lever->levers->sweep, 0);
+	return true;
+}
+
 void pbs_lever_work(struct pbs_lever *lever)
 {
-	struct remote *remote = remotes_find(lever->levers->gate->remotes, API_PBS, lever->name);
+	struct remote *remote =
+		remotes_find_at(lever->levers->gate->remotes, API_PBS, lever->name, lever->url);
 	int64_t now = clock_boot_ms(), next = next_time(lever, now);
 	bool differs = pbs_lever_differs(lever, now);
 
-	if (lever->op != PBS_OP_NONE)
+	if (lever->op != PBS_OP_NONE || work_is_over(lever, now))
 		return;
 	if (lever->sight.known && !differs)
 		lever->ordered_ms = 0;
-	if (!remote || (lever->retired && lever->sight.known && !lever->sight.found)) {
+	if (!remote) {
 		timer_off(&lever->timer);
 	} else if (now < lever->retry_ms) {
 		timer_at(&lever->timer, lever->retry_ms);
@@ -109,18 +147,13 @@ void pbs_lever_trouble(struct pbs_lever *lever, const char *text)
 	bool news = !lever->said_ms || now - lever->said_ms > SAY_AGAIN_MS;
 
 	if (text[0] && news && strncmp(lever->trouble, text, sizeof(lever->trouble) - 1) != 0) {
-		log_warning("Lever traffic-control on '%s': %s", lever->name, text);
+		log_warning("Lever traffic-control on '%s': %s", lever->target, text);
 		lever->said_ms = now;
 	} else if (!text[0] && lever->said_ms) {
-		log_notice("Lever traffic-control on '%s' works again", lever->name);
+		log_notice("Lever traffic-control on '%s' works again", lever->target);
 		lever->said_ms = 0;
 	}
 	snprintf(lever->trouble, sizeof(lever->trouble), "%s", text);
-}
-
-static void on_timer(void *data)
-{
-	pbs_lever_work(data);
 }
 
 void pbs_lever_want(struct pbs_lever *lever, enum steer_path path, int64_t rate, const char *why)
@@ -136,6 +169,26 @@ void pbs_lever_want(struct pbs_lever *lever, enum steer_path path, int64_t rate,
 	lever->ordered_ms = clock_boot_ms();
 	snprintf(lever->why, sizeof(lever->why), "%s", why ? why : "");
 	timer_at(&lever->timer, 0);
+}
+
+const char *pbs_lever_target_name(const struct pbs_lever *lever)
+{
+	return lever->target;
+}
+
+/* Also while nothing is asked of it: a server that cannot be used is no lever. */
+static void tell_trouble(const struct pbs_lever *lever, char *ret, size_t size)
+{
+	const struct remote *remote =
+		remotes_find_at(lever->levers->gate->remotes, API_PBS, lever->name, lever->url);
+
+	if (lever->told)
+		snprintf(ret, size, "our rule there could not be removed yet: %s", lever->trouble);
+	else if (lever->retired && !lever->trouble[0])
+		snprintf(ret, size, "it is used no more: our rule there is being removed");
+	else
+		snprintf(ret, size, "%s",
+			lever->trouble[0] || !remote ? lever->trouble : remote_trouble(remote));
 }
 
 void pbs_lever_state(const struct pbs_lever *lever, struct pbs_lever_state *ret)
@@ -159,176 +212,6 @@ void pbs_lever_state(const struct pbs_lever *lever, struct pbs_lever_state *ret)
 				lever->want, lever->want_rate, sight->cap, &lever->rest, now) &&
 		(lever->want != STEER_REST || ret->path == STEER_REST) &&
 		pbs_delay_over(&lever->delay, now);
-	snprintf(ret->trouble, sizeof(ret->trouble), "%s", lever->trouble);
+	tell_trouble(lever, ret->trouble, sizeof(ret->trouble));
 	snprintf(ret->hidden_by, sizeof(ret->hidden_by), "%s", sight->hidden_by);
-}
-
-static struct pbs_lever *find(const struct pbs_levers *levers, const char *pbs)
-{
-	size_t i;
-
-	for (i = 0; levers && i < levers->n; i++)
-		if (strcmp(levers->list[i]->name, pbs) == 0)
-			return levers->list[i];
-	return NULL;
-}
-
-struct pbs_lever *pbs_levers_find(struct pbs_levers *levers, const char *pbs)
-{
-	struct pbs_lever *lever = find(levers, pbs);
-
-	return lever && !lever->retired ? lever : NULL;
-}
-
-bool pbs_levers_owe(const struct pbs_levers *levers, const char *pbs)
-{
-	const struct pbs_lever *lever = find(levers, pbs);
-
-	return lever &&
-		((lever->sight.found && lever->sight.ours) || lever->maybe ||
-			lever->op >= PBS_OP_CREATE);
-}
-
-static void drop(struct pbs_levers *levers, size_t i)
-{
-	struct pbs_lever *lever = levers->list[i];
-
-	remotes_forget(levers->gate->remotes, lever);
-	timer_close(&lever->timer);
-	free(lever);
-	levers->list[i] = levers->list[--levers->n];
-}
-
-static bool add(struct pbs_levers *levers, const char *name, struct err *err)
-{
-	struct pbs_lever *lever = calloc(1, sizeof(*lever));
-
-	if (!lever)
-		return err_nomem(err);
-	lever->levers = levers;
-	lever->want = STEER_FREE;
-	snprintf(lever->why, sizeof(lever->why), "left there by an earlier gate");
-	snprintf(lever->name, sizeof(lever->name), "%s", name);
-	if (!timer_open(&lever->timer, levers->gate->loop, on_timer, lever, err)) {
-		free(lever);
-		return false;
-	}
-	levers->list[levers->n++] = lever;
-	timer_at(&lever->timer, 0);
-	return true;
-}
-
-/* One that shall no longer be used is kept until its rule is gone, if its server is still there. */
-static void retire(struct pbs_levers *levers, size_t i)
-{
-	struct pbs_lever *lever = levers->list[i];
-	bool server = remotes_find(levers->gate->remotes, API_PBS, lever->name);
-
-	lever->retired = true;
-	pbs_lever_want(lever, STEER_FREE, 0, "it is no longer configured");
-	if (server && (lever->sight.found || lever->maybe || lever->op != PBS_OP_NONE))
-		return;
-	if (lever->sight.found)
-		log_warning("'%s' is no longer configured: our traffic-control rule there acts "
-			    "again each week at its time, until it is deleted",
-			lever->name);
-	drop(levers, i);
-}
-
-void pbs_levers_settings(struct pbs_levers *levers)
-{
-	const struct settings *settings = levers->gate->settings;
-	const struct pbs_settings *set;
-	struct pbs_lever *lever;
-	struct err err = {0};
-	size_t i;
-
-	for (i = levers->n; i-- > 0;) {
-		set = settings_pbs(settings, levers->list[i]->name);
-		if (!set || !set->throttle)
-			retire(levers, i);
-	}
-	for (i = 0; i < settings->n_pbs; i++) {
-		set = &settings->pbs[i];
-		if (!set->throttle)
-			continue;
-		lever = find(levers, set->api.name);
-		if (lever) {
-			lever->retired = false;
-			lever->retry_ms = 0; /* token, address or networks may be others now */
-			lever->blind_rates = false;
-			timer_at(&lever->timer, 0);
-		} else if (levers->n == SETTINGS_MAX_PBS * 2 || !add(levers, set->api.name, &err)) {
-			log_err("There is no lever for '%s': %s", set->api.name, err.text);
-		}
-	}
-}
-
-/* What an earlier gate left where no lever is set up by now: it is put back where the server is
- * still known. */
-static void take_moved(void *data, const struct store_lever *action)
-{
-	struct pbs_levers *levers = data;
-	struct err err = {0};
-
-	if (strcmp(action->lever, "traffic-control") != 0 || find(levers, action->target))
-		return;
-	if (!settings_pbs(levers->gate->settings, action->target))
-		log_err("The record says that our traffic-control rule is on '%s', which is not "
-			"configured any more: it acts again each week at its time, until it is "
-			"deleted there by hand or '%s' is configured again",
-			action->target, action->target);
-	else if (levers->n < SETTINGS_MAX_PBS * 2 && add(levers, action->target, &err))
-		levers->list[levers->n - 1]->retired = true;
-}
-
-bool pbs_levers_open(struct gate *gate, struct pbs_levers **ret, struct err *err)
-{
-	struct err unread = {0}; /* is told by others */
-	struct pbs_levers *levers = calloc(1, sizeof(*levers));
-
-	if (!levers)
-		return err_nomem(err);
-	levers->gate = gate;
-	if (gate->settings) {
-		pbs_levers_settings(levers);
-		store_levers_moved(gate->store, take_moved, levers, &unread);
-	}
-	*ret = levers;
-	return true;
-}
-
-void pbs_levers_close(struct pbs_levers *levers, int64_t deadline_ms)
-{
-	int64_t until = clock_boot_ms() + deadline_ms;
-
-	if (!levers)
-		return;
-	while (levers->n) {
-		struct pbs_lever *lever = levers->list[levers->n - 1];
-		struct remote *remote = remotes_find(levers->gate->remotes, API_PBS, lever->name);
-		bool there = lever->sight.found || lever->maybe;
-
-		remotes_forget(levers->gate->remotes, lever);
-		snprintf(lever->why, sizeof(lever->why), "the gate ends");
-		if (there && remote)
-			pbs_lever_delete_now(lever, remote, until);
-		drop(levers, levers->n - 1);
-	}
-	free(levers);
-}
-
-void pbs_levers_reset(struct pbs_levers *levers)
-{
-	size_t i;
-
-	for (i = 0; i < levers->n; i++) {
-		struct pbs_lever *lever = levers->list[i];
-
-		pbs_lever_want(lever, STEER_FREE, 0, "all levers are put back");
-		lever->retry_ms = 0;
-		lever->failures = 0;
-		lever->sight.known = false;
-		timer_at(&lever->timer, 0);
-	}
 }

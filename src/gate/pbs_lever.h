@@ -27,9 +27,14 @@ void pbs_levers_close(struct pbs_levers *levers, int64_t deadline_ms);
 /* NULL where the server is not configured or `throttle` is off. */
 struct pbs_lever *pbs_levers_find(struct pbs_levers *levers, const char *pbs);
 
-/* Whether a rule of ours may be there that is to be deleted once the server is not configured any
+/* Whether a rule of ours may be at that address that is to be deleted once it is not configured any
  * more. */
-bool pbs_levers_owe(const struct pbs_levers *levers, const char *pbs);
+bool pbs_levers_owe(const struct pbs_levers *levers, const char *pbs, const char *url);
+
+/* The i-th of those that are used no more and whose rule is still to be removed, for showing; NULL
+ * after the last. `target`: its name, or "NAME at URL" where the name has another address now. */
+const struct pbs_lever *pbs_levers_retired(const struct pbs_levers *levers, size_t i);
+const char *pbs_lever_target_name(const struct pbs_lever *lever);
 
 /* How open the path shall be from now on; STEER_FREE removes the rule. `why` is one sentence for
  * the rule's comment and the record. Wanting the same again is cheap. */
@@ -45,7 +50,7 @@ struct pbs_lever_state {
 	bool measured;      /* it was seen often enough; else what the server promises counts too */
 	struct opt moved;   /* bytes/s through our rule now (cur-rate-in) */
 	bool usable;        /* the last probe or change worked: it may be counted on */
-	char trouble[240];  /* what does not work, "" if nothing */
+	char trouble[400];  /* what does not work, "" if nothing */
 	char hidden_by[64]; /* an administrator's rule that takes connections from ours, or "" */
 };
 void pbs_lever_state(const struct pbs_lever *lever, struct pbs_lever_state *ret);

@@ -27,18 +27,10 @@ static const char *const words[] = {
 	[PBS_OP_DELETE] = "remove our traffic-control rule",
 };
 
-static bool record(struct pbs_lever *lever, const char *after, bool put_back)
-{
-	if (!levers_record(lever->levers->gate, 0, "traffic-control", lever->name, "none", after,
-		    lever->why[0] ? lever->why : NULL, put_back))
-		return false;
-	lever->recorded = !put_back;
-	return true;
-}
-
 static bool needed(const struct pbs_lever *lever)
 {
-	return lever->want > STEER_FREE || (lever->sight.found && lever->sight.ours);
+	return lever->retired || lever->want > STEER_FREE ||
+		(lever->sight.found && lever->sight.ours);
 }
 
 static void retry_later(struct pbs_lever *lever, int64_t now_ms, bool patient)
@@ -63,7 +55,7 @@ static void take_failure(
 	if (change && err->kind == ERR_NOTFOUND) {
 		lever->sight.known = false; /* somebody else removed it: look again */
 		if (op == PBS_OP_DELETE)
-			record(lever, "none", true);
+			pbs_lever_record(lever, "none", true);
 		return;
 	}
 	if (op == PBS_OP_READ && err->kind == ERR_DENIED && !lever->blind_rates && needed(lever)) {
@@ -82,6 +74,11 @@ static void take_failure(
 		return;
 	}
 	retry_later(lever, now_ms, err->kind == ERR_DENIED);
+	if (lever->gone) {
+		if (!lever->told)
+			pbs_lever_left(lever, err->text, false);
+		return;
+	}
 	/* One answer that does not come is no reason to let everything go. */
 	if (err->kind != ERR_DENIED && lever->usable && lever->failures < FAILURES_MOST)
 		return;
@@ -93,7 +90,7 @@ static void take_failure(
 static void notice_theft(struct pbs_lever *lever, const char *what, int64_t now_ms)
 {
 	log_warning("Our traffic-control rule on '%s' was %s by somebody else, it is set again",
-		lever->name, what);
+		lever->target, what);
 	lever->stolen = now_ms - lever->stolen_ms < STOLEN_WITHIN_MS ? lever->stolen + 1 : 1;
 	lever->stolen_ms = now_ms;
 	if (lever->stolen < STOLEN_MOST)
@@ -106,27 +103,14 @@ static void notice_theft(struct pbs_lever *lever, const char *what, int64_t now_
 		"alone for 15 minutes");
 }
 
-static void on_moved(void *data, const struct store_lever *action)
-{
-	struct pbs_lever *lever = data;
-
-	if (strcmp(action->lever, "traffic-control") == 0 &&
-		strcmp(action->target, lever->name) == 0)
-		lever->recorded = true;
-}
-
 /* The record tells of a rule that is not there any more, and none is wanted: deleted by us, by an
  * earlier gate or by somebody else, it is put back. */
 static void settle_record(struct pbs_lever *lever, int64_t now_ms)
 {
-	struct err err = {0};
-
-	if (!lever->looked_up &&
-		!store_levers_moved(lever->levers->gate->store, on_moved, lever, &err))
+	if (!pbs_lever_look_up(lever))
 		return;
-	lever->looked_up = true;
 	if (lever->recorded && !lever->sight.found && !pbs_lever_target(lever, now_ms))
-		record(lever, "none", true);
+		pbs_lever_record(lever, "none", true);
 }
 
 static void note_hidden(struct pbs_lever *lever)
@@ -137,7 +121,7 @@ static void note_hidden(struct pbs_lever *lever)
 		log_warning(
 			"The traffic-control rule '%s' on '%s' is more specific than ours: what "
 			"it covers is not throttled",
-			by, lever->name);
+			by, lever->target);
 		snprintf(lever->warned_hidden, sizeof(lever->warned_hidden), "%s", by);
 	}
 }
@@ -161,6 +145,8 @@ static void take_rules(struct pbs_lever *lever, const char *body, size_t len, in
 	note_hidden(lever);
 	if (sight.found && !sight.ours) {
 		lever->usable = false;
+		if (lever->retired && lever->recorded)
+			pbs_lever_record(lever, "not ours", true);
 		pbs_lever_trouble(lever,
 			"A traffic-control rule with our name is there that we did not make: it is "
 			"left alone");
@@ -209,12 +195,12 @@ static void take_change(struct pbs_lever *lever, enum pbs_op op, int64_t now_ms)
 			"The traffic to '%s' stands under our traffic-control rule, %s now: %s. It "
 			"is for all clients of that server, other datastores' too; restores are "
 			"not touched",
-			lever->name,
+			lever->target,
 			rate >= PBS_OPEN_RATE ? "without a limit" : rate_show(rate, text),
 			lever->why);
 	if (op == PBS_OP_DELETE) {
-		record(lever, "none", true);
-		log_notice("Our traffic-control rule on '%s' is removed", lever->name);
+		pbs_lever_record(lever, "none", true);
+		log_notice("Our traffic-control rule on '%s' is removed", lever->target);
 	}
 	pbs_rest_set(&lever->rest, rate, now_ms);
 	pbs_delay_set(&lever->delay,
@@ -345,7 +331,7 @@ void pbs_lever_change(struct pbs_lever *lever, struct remote *remote, int64_t no
 {
 	int64_t rate = pbs_lever_target(lever, now_ms);
 	enum pbs_op op = !rate ? PBS_OP_DELETE : lever->sight.found ? PBS_OP_UPDATE : PBS_OP_CREATE;
-	char after[512] = "none";
+	char after[PBS_TEXT_MAX] = "none";
 	struct api_call api = {0};
 	struct err err = {0};
 
@@ -356,12 +342,12 @@ void pbs_lever_change(struct pbs_lever *lever, struct remote *remote, int64_t no
 	lever->ordered_ms = 0;
 	if (rate) {
 		draft_rule(lever, rate, now_ms);
-		pbs_rule_text(&lever->draft, after, sizeof(after));
+		pbs_rule_text(&lever->draft, lever->url, after, sizeof(after));
 	} else {
 		lever->draft = (struct pbs_rule){0};
 	}
 	/* That it is put back is written when it is. */
-	if (rate && !record(lever, after, false)) {
+	if (rate && !pbs_lever_record(lever, after, false)) {
 		lever->usable = false;
 		lever->change_failed = true;
 		lever->retry_ms = now_ms + RECORD_AGAIN_MS;
@@ -402,11 +388,13 @@ bool pbs_lever_delete_now(struct pbs_lever *lever, struct remote *remote, int64_
 		snprintf(lever->why, sizeof(lever->why), "%s",
 			"somebody has made our rule theirs (its comment is another): left there");
 	if (ok && (lever->recorded || !foreign))
-		record(lever, foreign ? "not ours" : "none", true);
+		pbs_lever_record(lever, foreign ? "not ours" : "none", true);
 	else if (!ok)
-		log_warning(
-			"Our traffic-control rule on '%s' may still be there: %s. It is without "
-			"effect once its time is over, and is removed at the next start",
-			lever->name, err.text);
+		log_warning("Our traffic-control rule on '%s' may still be there: %s. %s",
+			lever->target, err.text,
+			lever->gone ? "It acts again each week at its time, until it is deleted "
+				      "there by hand or that address is configured again"
+				    : "It is without effect once its time is over, and is removed "
+				      "at the next start");
 	return ok;
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-/* What lever 2's own files share: pbs_lever.c (what it wants and does next), pbs_lever_call.c (the
- * calls and what comes of them), pbs_lever_sight.c (what the server's rules say). */
+/* What lever 2's own files share: pbs_lever_list.c (the list of them), pbs_lever.c (what one wants
+ * and does next), pbs_lever_call.c (the calls and what comes of them), pbs_lever_sight.c (what the
+ * server's rules say), pbs_lever_former.c (the record; servers that are used no more). */
 #ifndef RG_GATE_PBS_LEVER_IMPL_H
 #define RG_GATE_PBS_LEVER_IMPL_H
 
@@ -16,6 +17,8 @@
 #define PBS_MOVED_MS (10 * MS_SECOND) /* what passes is not known any more by an older look */
 #define PBS_FRESH_MS (5 * MS_SECOND)  /* no change by an older look than this */
 #define PBS_PROBE_MS (5 * MS_MINUTE)  /* between two looks while nothing is wanted */
+#define PBS_TARGET_MAX 160            /* of the record */
+#define PBS_TEXT_MAX 1536             /* a rule as text for it */
 #define PBS_CLOCK_MS (10 * MS_MINUTE) /* between two looks at the server's clock */
 
 /* What one look at the server's rules said. */
@@ -44,8 +47,14 @@ enum pbs_op {
 struct pbs_lever {
 	struct pbs_levers *levers;
 	char name[NAS_NAME_MAX];
+	char url[SETTINGS_URL_MAX];
+	char target[PBS_TARGET_MAX]; /* in record and journal: its name, or "NAME at URL" */
 	struct timer timer;
-	bool retired; /* no longer configured: only put back */
+	bool retired;       /* used no more: only put back */
+	bool gone;          /* for its server is not configured any more at this address */
+	int64_t retired_ms; /* boot time since which */
+	bool told;          /* that the rule could not be removed */
+	bool gave_up;       /* it is left there */
 
 	enum steer_path want;
 	int64_t want_rate;
@@ -87,6 +96,7 @@ struct pbs_lever {
 
 struct pbs_levers {
 	struct gate *gate;
+	struct timer sweep; /* some are done with */
 	size_t n;
 	struct pbs_lever *list[SETTINGS_MAX_PBS * 2]; /* owned */
 };
@@ -97,8 +107,24 @@ size_t pbs_lever_networks(const struct pbs_lever *lever, const char *ret[PBS_MAX
 /* Takes a list of rules. */
 bool pbs_sight_read(struct pbs_lever *lever, const char *body, size_t len, int64_t now_ms,
 	struct pbs_sight *ret, struct err *err);
-/* The rule as text for the record. */
-void pbs_rule_text(const struct pbs_rule *rule, char *ret, size_t size);
+/* The rule as text for the record, and at which address it is. */
+void pbs_rule_text(const struct pbs_rule *rule, const char *url, char *ret, size_t size);
+
+/* Writes that it is about to be set to `after`, or (`put_back`) is as it was before us. */
+bool pbs_lever_record(struct pbs_lever *lever, const char *after, bool put_back);
+/* Finds out once whether the record has it as moved; false where it cannot be read. */
+bool pbs_lever_look_up(struct pbs_lever *lever);
+/* Its address is no longer, or again, the one that its name has. */
+void pbs_lever_moves_out(struct pbs_lever *lever);
+void pbs_lever_moves_in(struct pbs_lever *lever);
+/* Says that the rule could not be removed, in journal and record. */
+void pbs_lever_left(struct pbs_lever *lever, const char *reason, bool finally);
+/* Whether one that is retired can be forgotten. */
+bool pbs_lever_done(const struct pbs_lever *lever);
+/* Each configured server on which the record has a rule of ours; the record has it by its name from
+ * then on. At the start those that are not configured are told. */
+void pbs_levers_sort_out(struct pbs_levers *levers, bool at_start,
+	void (*each)(struct pbs_levers *levers, const struct pbs_settings *set));
 
 /* The rate that our rule shall have now; 0: there shall be none. */
 int64_t pbs_lever_target(const struct pbs_lever *lever, int64_t now_ms);

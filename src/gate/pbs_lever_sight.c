@@ -97,7 +97,7 @@ bool pbs_sight_read(struct pbs_lever *lever, const char *body, size_t len, int64
 	return true;
 }
 
-void pbs_rule_text(const struct pbs_rule *rule, char *ret, size_t size)
+void pbs_rule_text(const struct pbs_rule *rule, const char *url, char *ret, size_t size)
 {
 	json_t *object = json_object(), *networks = json_array();
 	char *text = NULL;
@@ -107,7 +107,8 @@ void pbs_rule_text(const struct pbs_rule *rule, char *ret, size_t size)
 		json_array_append_new(networks, json_string(rule->networks[i]));
 	if (json_put_int(object, "rate-in", rule->rate_in) &&
 		json_put(object, "network", networks) &&
-		json_put_text(object, "timeframe", rule->timeframe))
+		json_put_text(object, "timeframe", rule->timeframe) &&
+		json_put_text(object, "url", url))
 		text = json_text(object, 0);
 	snprintf(ret, size, "%s", text ? text : "a rule");
 	free(text);

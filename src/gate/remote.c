@@ -24,6 +24,11 @@ const char *remote_name(const struct remote *remote)
 	return remote->settings.name;
 }
 
+const char *remote_trouble(const struct remote *remote)
+{
+	return remote->shape == SHAPE_BAD ? remote->text : "";
+}
+
 void waiting_drop(struct waiting *waiting)
 {
 	api_call_release(&waiting->call);

@@ -34,7 +34,15 @@ void remotes_close(struct remotes *remotes);
 
 /* NULL where it is not configured. Not to be kept: a reload frees it. */
 struct remote *remotes_find(struct remotes *remotes, enum api_kind kind, const char *name);
+/* That at this address; also one that is configured no more, as long as a lever there is to be put
+ * back (pbs_levers_owe()). */
+struct remote *remotes_find_at(
+	struct remotes *remotes, enum api_kind kind, const char *name, const char *url);
+/* Frees those that are configured no more and no longer needed for that. */
+void remotes_sweep(struct remotes *remotes);
 const char *remote_name(const struct remote *remote);
+/* Why it cannot be used, "" where it can or is not known yet. */
+const char *remote_trouble(const struct remote *remote);
 
 /* A success has `body` (valid during the call), a failure `err`. */
 typedef void (*remote_done)(void *data, const char *body, size_t len, const struct err *err);

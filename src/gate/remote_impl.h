@@ -9,7 +9,7 @@
 #include "gate/remote.h"
 
 #define QUEUE_MAX 24
-#define REMOTES_MAX (SETTINGS_MAX_PVE + SETTINGS_MAX_PBS)
+#define REMOTES_MAX (SETTINGS_MAX_PVE + 2 * SETTINGS_MAX_PBS)
 
 /* A call that waits, or one in flight. */
 struct waiting {
@@ -33,6 +33,7 @@ struct remote {
 	struct remotes *remotes;
 	enum api_kind kind;
 	struct api_settings settings;
+	bool former; /* configured no more: only what is owed there is asked */
 	struct waiting queue[QUEUE_MAX];
 	struct flight flights[2]; /* one of each urgency */
 	int64_t numbers;

@@ -13,8 +13,21 @@ struct remote *remotes_find(struct remotes *remotes, enum api_kind kind, const c
 	size_t i;
 
 	for (i = 0; remotes && i < remotes->n; i++)
-		if (remotes->list[i]->kind == kind &&
+		if (remotes->list[i]->kind == kind && !remotes->list[i]->former &&
 			strcmp(remotes->list[i]->settings.name, name) == 0)
+			return remotes->list[i];
+	return NULL;
+}
+
+struct remote *remotes_find_at(
+	struct remotes *remotes, enum api_kind kind, const char *name, const char *url)
+{
+	size_t i;
+
+	for (i = 0; remotes && i < remotes->n; i++)
+		if (remotes->list[i]->kind == kind &&
+			strcmp(remotes->list[i]->settings.name, name) == 0 &&
+			strcmp(remotes->list[i]->settings.url, url) == 0)
 			return remotes->list[i];
 	return NULL;
 }
@@ -94,15 +107,35 @@ static void add(struct remotes *remotes, struct remote **list, size_t *n, enum a
 		remote->flights[0].remote = remote->flights[1].remote = remote;
 		remote->since_utc_ms = clock_now().utc_ms;
 	}
+	remote->former = false;
 	list[(*n)++] = remote;
 }
 
-/* A backup server that is no longer configured stays until what was moved there is put back. */
+/* A backup server that is no longer configured, or with another address, stays until what was moved
+ * there is put back. */
 static bool still_needed(const struct remotes *remotes, const struct remote *remote)
 {
+	const struct pbs_settings *set =
+		settings_pbs(remotes->gate->settings, remote->settings.name);
+
 	return remote->kind == API_PBS &&
-		!settings_pbs(remotes->gate->settings, remote->settings.name) &&
-		pbs_levers_owe(remotes->gate->pbs_levers, remote->settings.name);
+		(!set || strcmp(set->api.url, remote->settings.url) != 0) &&
+		pbs_levers_owe(
+			remotes->gate->pbs_levers, remote->settings.name, remote->settings.url);
+}
+
+void remotes_sweep(struct remotes *remotes)
+{
+	size_t i;
+
+	for (i = remotes ? remotes->n : 0; i-- > 0;) {
+		struct remote *remote = remotes->list[i];
+
+		if (!remote->former || still_needed(remotes, remote))
+			continue;
+		remotes->list[i] = remotes->list[--remotes->n];
+		retire(remote);
+	}
 }
 
 void remotes_settings(struct remotes *remotes)
@@ -118,6 +151,7 @@ void remotes_settings(struct remotes *remotes)
 	memcpy(old, remotes->list, sizeof(old));
 	for (i = 0; i < n_old; i++)
 		if (old[i] && n < REMOTES_MAX && still_needed(remotes, old[i])) {
+			old[i]->former = true;
 			list[n++] = old[i];
 			old[i] = NULL;
 		}

@@ -72,4 +72,97 @@ ok 'configured again' "$BUILD/rebuildgated" --config "$CONF" --put-back
 ok 'it goes' no_rule
 ok 'and the record says so' back
 
+# --- its address is another one: the rule stays at the old one, not at the new one ---------------------------
+OTHER=$SCRATCH/other
+other_start() {
+	rm -f "$OTHER/ready"
+	python3 tests/fakes/pbs.py --state "$OTHER" --listen "127.0.0.1:${OTHER_PORT:-0}" --cert "$SCRATCH/server.pem" </dev/null >>"$OTHER/out" 2>&1 &
+	OTHER_PID=$!
+	STARTED+=("$OTHER_PID")
+	wait_for 20 test -s "$OTHER/ready" || { echo 'Bail out! the other server does not start'; exit 1; }
+	OTHER_PORT=$(sed -n '1s/ .*//p' "$OTHER/ready")
+}
+other_conf() {
+	servers_conf "$@"
+	sed -i "s|https://127.0.0.1:$PBS_PORT|https://127.0.0.1:$OTHER_PORT|" "$CONF"
+}
+other_rule() { state_is "$OTHER" "'$NAME' in state['rules']" true; }
+other_no_rule() { state_is "$OTHER" "'$NAME' in state['rules']" false; }
+last() { # TARGET: whether the record has it put back
+	query "SELECT put_back FROM lever_actions WHERE lever = 'traffic-control' AND target = '$1' ORDER BY id DESC LIMIT 1"
+}
+last_is() { [ "$(last "$1")" = "$2" ] || { echo "# $1: '$(last "$1")'" >"$SCRATCH/said"; return 1; }; }
+trouble_has() { # TARGET TEXT: a lever says that
+	levers_are "[l['target'] for l in a['levers'] if l['target'] == '$1' and '$2' in l['trouble']]" "['$1']"
+}
+
+mkdir "$OTHER"
+cp "$PBS/state.json" "$OTHER/state.json"
+other_start
+FIRST="pbs1 at https://127.0.0.1:$PBS_PORT" SECOND="pbs1 at https://127.0.0.1:$OTHER_PORT"
+gate_start
+ok 'the rule is set' wait_for 20 rule
+other_conf
+reload
+ok 'the address is changed: the rule goes from the old one' wait_for 20 no_rule
+ok 'and comes to the new one' wait_for 20 other_rule
+ok 'the record has the old one put back' wait_for 10 last_is "$FIRST" 1
+ok 'and the new one moved' wait_for 10 last_is pbs1 0
+ok 'nothing of the old one is shown any more' wait_for 10 levers_are "[l['target'] for l in a['levers'] if l['lever'] == 'traffic-control']" "['pbs1']"
+levers_asks() { levers_are "[s['url'] for s in a['servers']]" "['https://127.0.0.1:$OTHER_PORT']"; }
+ok 'nor is it a server any more' wait_for 10 levers_asks
+BEFORE=$(asked "$PBS" .)
+wait_for 30 asked_least "$OTHER" . $(($(asked "$OTHER" .) + 3))
+ok 'nor is it asked' test "$(asked "$PBS" .)" = "$BEFORE"
+
+server_stop "$OTHER_PID"
+servers_conf
+reload
+ok 'changed back while the server at that address is away: that is told' wait_for 40 logged "Our traffic-control rule on '$SECOND' could not be removed.*acts again each week"
+ok 'the first one has its rule meanwhile' wait_for 20 rule
+ok 'the record says who has it' last_is pbs1 0
+ok 'and who still has it' last_is "$SECOND" 0
+ok 'with the reason' test "$(query "SELECT count(*) FROM lever_actions WHERE target = '$SECOND' AND why LIKE '%could not be removed%each week%'")" = 1
+ok 'and levers show it' wait_for 10 trouble_has "$SECOND" 'could not be removed'
+other_start
+ok 'back again, its rule goes' wait_for 90 other_no_rule
+ok 'also in the record' wait_for 10 last_is "$SECOND" 1
+ok 'and where it is used it stays' rule
+
+# A server that answers slowly delays neither the gate nor the other one's rule for long.
+edit "$PBS" "fault('.', delay=5, times=2)"
+other_conf
+reload
+sleep 0.5
+ok 'the old one is slow: the gate answers' answers
+ok 'the rule goes from it' wait_for 40 no_rule
+ok 'the other one has it' wait_for 20 other_rule
+servers_conf
+reload
+wait_for 20 other_no_rule
+wait_for 20 rule
+
+server_stop "$PBS_PID"
+without_server
+reload
+ok 'taken out while it is away: that is told' wait_for 40 logged "Our traffic-control rule on 'pbs1' could not be removed.*acts again each week"
+ok 'and recorded' wait_for 10 last_is pbs1 0
+gate_kill TERM
+ok 'the gate ends: what stays is told as it is' logged "traffic-control rule on 'pbs1' may still be there.*acts again each week"
+server_start pbs
+servers_conf
+gate_start
+wait_for 20 rule
+gate_kill KILL
+other_conf
+gate_start
+ok 'changed while no gate runs: the next one tells where its rule is' wait_for 10 logged "our traffic-control rule is on '$FIRST', which is not configured any more"
+ok 'the new one has its own' wait_for 20 other_rule
+ok 'and the record knows both' eval 'wait_for 10 last_is "$FIRST" 0 && last_is pbs1 0'
+ok 'the old one is not asked: its token may be none of its own' rule
+servers_conf
+reload
+ok 'configured with that address again, it is ours again' wait_for 20 last_is "$FIRST" 1
+ok 'and goes with the gate' eval 'wait_for 20 other_no_rule && gate_kill TERM && no_rule'
+ok 'nothing is left moved' test "$(last pbs1)$(last "$FIRST")$(last "$SECOND")" = 111
 done_testing
