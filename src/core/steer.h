@@ -10,7 +10,8 @@
  * What always holds:
  * - The share counts by the done counter, averaged over the rule's `over_ms`; never by speed=. It
  *   is kept on average over whole periods: where slices must be long against `over_ms` (a lever
- * that needs 5 s, an average of a minute), a single window may be off by one slice.
+ *   that needs 5 s, an average of a minute), a single window may be off by one slice, and two are
+ *   kept apart.
  * - A drop that the backups did not cause (no client writes, what they move does not explain it,
  *   another client, a check that took over) never squeezes them, and the reason says so.
  * - What is written past a closed path (by whom the levers do not hold, backups or not) squeezes

@@ -6,6 +6,7 @@
  * is slow to come back. */
 #define SWING_PART 15
 #define SWING_MOST 40
+#define LONG_PART 7 /* of a window: a slice that costs more is long against it */
 #define SLICE_LEAST_MS (2 * MS_SECOND)
 #define REST_LEAST_MS (4 * MS_SECOND)
 #define REST_ABOVE_MS (14 * MS_SECOND)
@@ -47,6 +48,23 @@ int64_t slice_swing(const struct step *st)
 	if (swing < slice_least(st) * slice_cost(st))
 		swing = slice_least(st) * slice_cost(st);
 	return swing;
+}
+
+/* The shortest slice is already more than a window can bear: it is not made longer by what the
+ * account has gathered; that makes the next rest shorter. */
+static bool is_long(const struct step *st)
+{
+	return slice_least(st) * slice_cost(st) > st->over / LONG_PART * PPM;
+}
+
+/* So long a rest lasts after such a slice, whatever the account has gathered: two of them in one
+ * window are worse than one, and most of it is needed anyway. */
+static int64_t between(const struct step *st)
+{
+	int64_t needed = slice_least(st) * slice_cost(st) / (PPM - st->protect) * 3 / 4;
+	int64_t apart = st->over - slice_least(st);
+
+	return needed < apart ? needed : apart;
 }
 
 /* The account now: as of the last reading, and by what is known since. */
@@ -107,7 +125,7 @@ void slice_step(struct step *st)
 		st->ret->reason = STEER_KEEPING;
 	left = credit_now(st) - s->tail + slice_swing(st);
 	end = st->now + left / slice_cost(st);
-	if (end < s->force_ms + slice_least(st))
+	if (end < s->force_ms + slice_least(st) || is_long(st))
 		end = s->force_ms + slice_least(st);
 	if (!slice_seen(st))
 		end = s->force_ms + LOOK_MS + st->delay;
@@ -154,6 +172,8 @@ void slice_rest_step(struct step *st)
 	lasted = rest_lasted(st);
 	if (least < 2 * s->comeback_ms && s->comeback_ms < st->over / 8)
 		least = 2 * s->comeback_ms;
+	if (is_long(st) && least < between(st))
+		least = between(st);
 	if (least < grip_rest_least(st))
 		least = grip_rest_least(st);
 	/* It does more than it is taken for: how much? */
