@@ -11,7 +11,7 @@
 # shellcheck source=tests/t/levers-lib.sh
 . tests/t/levers-lib.sh
 
-T_z='' W_z='' T_b='' T_c='' T_d='' T_s='' W_s='' T_t='' T_u='' T_v='' T_w='' T_x='' T_e='' # job()
+T_z='' W_z='' T_b='' T_c='' T_d='' T_s='' W_s='' T_t='' T_u='' T_v='' T_w='' T_x='' T_e='' T_r='' # job()
 
 # A rebuild that moves, and clients that write as much as they are let.
 moving() { # PACE WRITE in KiB/s: from now on
@@ -201,5 +201,62 @@ sized() { size_is store 201 read $((400 << 30)) && size_is store 201 written 200
 ok 'whoever told them' sized
 job f "$(onto_store '201, 203')"
 ok 'and the pace' is "[r['code'] for r in a['reasons'] if r['code'] == 'too-slow']" "['too-slow']"
+for t in a s f; do
+	end "$t"
+done
+gate_kill TERM
+
+# --- through the backup server's rule: what arrives there counts, not what is read ---------------------
+cat >"$SCRATCH/pump.py" <<'PY'
+import os, socket, sys, threading, time
+sink = socket.create_server(("127.0.0.1", 0))
+def drain(link):
+    while link.recv(1 << 20):
+        pass
+def serve():
+    while True:
+        threading.Thread(target=drain, args=(sink.accept()[0],), daemon=True).start()
+threading.Thread(target=serve, daemon=True).start()
+with open(sys.argv[1] + ".new", "w") as f:
+    f.write("%d\n" % sink.getsockname()[1])
+os.replace(sys.argv[1] + ".new", sys.argv[1])
+link = None
+while os.getppid() != 1:
+    time.sleep(0.1)
+    try:
+        if not link:
+            link = socket.create_connection(("127.0.0.1", int(open(sys.argv[2]).read())))
+        link.sendall(bytes(400000))
+    except (OSError, ValueError):
+        link = None
+PY
+python3 "$SCRATCH/pump.py" "$SCRATCH/sink" "$SCRATCH/source" & # 4 MB/s
+STARTED+=("$!")
+wait_for 20 test -s "$SCRATCH/sink"
+server_start pve
+server_start pbs --stream "127.0.0.1:0:127.0.0.1:$(cat "$SCRATCH/sink")"
+sed -n '2s/ .*//p' "$PBS/ready" >"$SCRATCH/source"
+rules ''
+sed -i 's/throttle = false;//' "$CONF"
+moving 40000 0
+gate_start
+wait_for 20 operation_is recovery
+job p '"n_qemu": 0, "guests": [202], "storage": "store"'
+guest p 202 lxc
+steered() { # FILTER VALUE
+	levers_are "a['arrays'][0]$1" "$2"
+}
+ok 'containers onto a backup server are throttled by its rule' wait_for 60 eval 'levers_are "[x[\"lever\"] for x in a[\"levers\"] if x[\"set\"]]" "['"'traffic-control'"']"'
+wait_for 90 quiet steered "['path'] in ('open', 'limit')" true
+moving 36000 5000
+written() {
+	levers_are "[p['as'] for p in a['paces'] if p['storage'] == 'store']" "['written']"
+}
+ok 'a minute later their pace is known, as what arrives' wait_for 180 quiet written
+job q "$(onto_store 201)"
+ok 'a job is foreseen from what its last backup wrote, not from what it read' \
+	eval '[[ $(too_slow) =~ ^"throttled to protect 80% the job would take "[1-9]h[^,]*", and it starts again in 59min " ]] || { echo "# $(too_slow)"; false; }'
+job r "$(onto_store '201, 203')"
+ok 'nothing is, where only what was read is known' protects "$T_r" 800000
 gate_kill TERM
 done_testing
