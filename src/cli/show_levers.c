@@ -143,7 +143,7 @@ static void tasks_rows(
 	table_print(out, &table, indent, buf);
 }
 
-/* A server that cannot be asked is worth a line; one that can is not. */
+/* A server that cannot be asked, or has not what the settings name, is worth a line. */
 static void servers_text(
 	const struct out *out, const json_t *list, const char *indent, struct buf *buf)
 {
@@ -153,14 +153,16 @@ static void servers_text(
 	for (i = 0; i < json_array_size(list); i++) {
 		const json_t *server = json_array_get(list, i);
 
-		if (json_is_true(json_object_get(server, "ok")) || !*out_text_of(server, "text"))
+		if (!*out_text_of(server, "text"))
 			continue;
-		buf_addf(buf, "%s%s %s, since %s: %s\n", indent,
+		buf_addf(buf, "%s%s %s", indent,
 			strcmp(out_text_of(server, "kind"), "pbs") == 0 ? "backup server"
 									: "cluster",
-			out_text_of(server, "name"),
-			out_until(out, out_int_of(server, "since_utc_ms"), when),
-			out_text_of(server, "text"));
+			out_text_of(server, "name"));
+		if (!json_is_true(json_object_get(server, "ok")))
+			buf_addf(buf, ", since %s",
+				out_until(out, out_int_of(server, "since_utc_ms"), when));
+		buf_addf(buf, ": %s\n", out_text_of(server, "text"));
 	}
 }
 

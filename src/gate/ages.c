@@ -231,8 +231,32 @@ static void on_timer(void *data)
 	timer_at(&ages->timer, clock_boot_ms() + TICK_MS);
 }
 
+void ages_missing(const struct ages *ages, const char *pbs, char *ret, size_t size)
+{
+	size_t i, used = 0;
+
+	ret[0] = '\0';
+	for (i = 0; ages && i < ages->n_shelves && used < size; i++) {
+		const struct shelf *shelf = &ages->shelves[i];
+		const struct storage_settings *set =
+			settings_storage(ages->gate->settings, shelf->storage);
+
+		if (!shelf->missing[0] || !set || strcmp(set->pbs, pbs) != 0 ||
+			strcmp(set->datastore, shelf->missing) != 0)
+			continue;
+		used += (size_t)snprintf(ret + used, size - used,
+			"%sthere is no datastore '%s', which storage '%s' names", used ? "; " : "",
+			shelf->missing, shelf->storage);
+	}
+}
+
 void ages_settings(struct ages *ages)
 {
+	size_t i;
+
+	for (i = 0; i < ages->n_shelves; i++)
+		if (ages->shelves[i].missing[0])
+			ages->shelves[i].next_ms = 0; /* it may be another one now */
 	timer_at(&ages->timer, clock_boot_ms() + FIRST_MS);
 }
 

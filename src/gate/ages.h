@@ -53,6 +53,10 @@ void ages_reads(
 void ages_moved(struct ages *ages, const char *storage, uint32_t guest, enum moved as,
 	int64_t bytes, int64_t utc_ms);
 
+/* Which datastores that storages name a backup server does not have, in a sentence; "" where all
+ * are there or not known. */
+void ages_missing(const struct ages *ages, const char *pbs, char *ret, size_t size);
+
 /* A server tells of one. */
 void ages_seen(struct ages *ages, const char *storage, uint32_t guest, int64_t utc_ms);
 

@@ -37,6 +37,8 @@ struct shelf {
 	char storage[STORAGE_NAME_MAX];
 	int64_t next_ms; /* boot time; no server is asked about it before */
 	bool files;      /* its content was read: each backup there is a file of its own */
+	char missing[SETTINGS_WORD_MAX]; /* the datastore that its server does not have; "" : none
+					  */
 	size_t n, cap;
 	struct age *list; /* owned; by guest, ascending */
 };
@@ -86,6 +88,7 @@ struct ages {
 	enum api_kind kind;
 	char server[NAS_NAME_MAX];      /* it is asked of */
 	char storage[STORAGE_NAME_MAX]; /* it is about */
+	char store[SETTINGS_WORD_MAX];  /* the datastore that is */
 	char node[NODE_NAME_MAX];       /* a cluster's that has guests */
 	char job[64];
 	size_t n_namespaces, at_namespace;

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 /* What servers are asked about backups: seldom, one call at a time, and only what a fresh reading
  * says is alive, because these calls read the mount. Whatever a call comes to, its storage is not
- * asked about again before `age_poll`; only where it never reached the server it is tried sooner.
- * Where it was not answered in time, nor is any other storage of that server.
+ * asked about again before `age_poll`; only where it never reached the server, or the server does
+ * not have the datastore, it is tried sooner. Where it was not answered in time, nor is any other
+ * storage of that server.
  */
 #include <stdio.h>
 #include <string.h>
@@ -177,16 +178,22 @@ static bool ask(struct ages *ages, enum ages_op op, struct err *err)
 	ok = ok && remote_call(remote, &api, false, words[op], on_done, ages, err);
 	if (ok)
 		ages->op = op;
+	snprintf(ages->store, sizeof(ages->store), "%s", store);
 	return ok;
 }
 
 static bool take(struct ages *ages, enum ages_op op, const char *body, size_t len, struct err *err)
 {
+	struct shelf *shelf;
+
 	switch (op) {
 	case AGES_OP_NONE:
 		break;
 	case AGES_OP_NAMESPACES:
 		ages->n_namespaces = ages->at_namespace = 0;
+		shelf = ages_find(ages, ages->storage);
+		if (shelf)
+			shelf->missing[0] = '\0';
 		return pbs_namespaces_read(body, len, on_namespace, ages, err);
 	case AGES_OP_GROUPS:
 		return pbs_groups_read(body, len, on_group, ages, err);
@@ -271,10 +278,26 @@ static void leave_alone(struct ages *ages)
 	}
 }
 
+/* The server does not have the datastore (a namespace that it does not have is nothing of it). True
+ * where that is no news. */
+static bool is_missing(struct ages *ages, struct shelf *shelf)
+{
+	if (strcmp(shelf->missing, ages->store) == 0)
+		return true;
+	snprintf(shelf->missing, sizeof(shelf->missing), "%s", ages->store);
+	return false;
+}
+
 static void failed(struct ages *ages, enum ages_op op, const struct err *err)
 {
 	struct shelf *shelf = ages_shelf(ages, ages->storage);
+	bool missing = op == AGES_OP_NAMESPACES && err->kind == ERR_NOTFOUND;
 
+	if (shelf && (err->kind == ERR_BUSY || err->kind == ERR_GONE || missing) &&
+		shelf->next_ms > clock_boot_ms() + SOONER_MS)
+		shelf->next_ms = clock_boot_ms() + SOONER_MS;
+	if (shelf && missing && is_missing(ages, shelf))
+		return;
 	if (err->kind == ERR_TIMEOUT)
 		leave_alone(ages);
 	if (op == AGES_OP_JOB || op == AGES_OP_HOMES) {
@@ -285,9 +308,6 @@ static void failed(struct ages *ages, enum ages_op op, const struct err *err)
 		op == AGES_OP_TASKS || op == AGES_OP_LOG ? "much backups" : "old backups",
 		ages->storage, op == AGES_OP_TASKS || op == AGES_OP_LOG ? "wrote" : "are",
 		err->text);
-	if (shelf && (err->kind == ERR_BUSY || err->kind == ERR_GONE) &&
-		shelf->next_ms > clock_boot_ms() + SOONER_MS)
-		shelf->next_ms = clock_boot_ms() + SOONER_MS;
 }
 
 static void on_done(void *data, const char *body, size_t len, const struct err *call_err)

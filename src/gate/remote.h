@@ -63,7 +63,8 @@ bool remote_call_now(struct remote *remote, struct api_call *call, int64_t deadl
 	const char *what, struct buf *ret_body, struct err *err);
 
 /* How it is: [{"kind","name","url","ok","text","since_utc_ms"}] for status; `ok` is null while
- * nothing was asked. NULL without memory. */
+ * nothing was asked; one that can be used may still have a text: what is wrong in its settings.
+ * NULL without memory. */
 json_t *remotes_show(const struct remotes *remotes);
 
 #endif

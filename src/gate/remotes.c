@@ -5,6 +5,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "gate/ages.h"
 #include "gate/pbs_lever.h"
 #include "gate/remote_impl.h"
 
@@ -204,14 +205,18 @@ void remotes_close(struct remotes *remotes)
 static json_t *show(const struct remote *remote)
 {
 	json_t *object = json_object();
+	char missing[sizeof(remote->text)] = "";
 
+	if (remote->kind == API_PBS && !remote->former && !remote->text[0])
+		ages_missing(remote->remotes->gate->ages, remote->settings.name, missing,
+			sizeof(missing));
 	if (json_put_text(object, "kind", remote_kind_word(remote)) &&
 		json_put_text(object, "name", remote->settings.name) &&
 		json_put_text(object, "url", remote->settings.url) &&
 		(remote->shape == SHAPE_UNKNOWN
 				? json_put(object, "ok", json_null())
 				: json_put_bool(object, "ok", remote->shape == SHAPE_GOOD)) &&
-		json_put_text(object, "text", remote->text) &&
+		json_put_text(object, "text", missing[0] ? missing : remote->text) &&
 		json_put_int(object, "since_utc_ms", remote->since_utc_ms))
 		return object;
 	json_decref(object);
