@@ -115,6 +115,8 @@ does recovery 30000 20000
 ok 'a guest with a keeper: that counts as its lever' wait_for 20 by_is block-jobs
 ok 'it is free, the floor is tried first' wait_for 60 quiet floor_set
 gate_kill KILL
+"$BUILD/rebuildgated" --put-back --config "$CONF" >"$OUT" 2>&1
+ok 'one lever stands, and put-back says so' grep -q '1 lever stands where a gate left it, it is put back' "$OUT"
 does recovery 40000 0
 gate_start
 ok 'its keeper does not ask the next gate: the NAS alone reaches it' wait_for 120 quiet by_is sync-speed
