@@ -71,6 +71,16 @@ static bool record(const struct nas_target *target, const char *line, bool repla
 	return false;
 }
 
+/* Whether this key is on file for the NAS; `ret_alone`: and no other one. */
+static bool is_known(const struct nas_target *target, const char *print, bool *ret_alone)
+{
+	char prints[16 * HOST_KEY_PRINT_MAX];
+
+	known_hosts_prints(target, prints, sizeof(prints));
+	*ret_alone = strcmp(prints, print) == 0;
+	return *print && strstr(prints, print);
+}
+
 int cli_nas_trust(const struct cli_verb *verb, int argc, char **argv)
 {
 	const char *config = NULL, *fingerprint = NULL;
@@ -83,6 +93,7 @@ int cli_nas_trust(const struct cli_verb *verb, int argc, char **argv)
 	char print[HOST_KEY_PRINT_MAX], line[KNOWN_HOSTS_LINE_MAX], question[NAS_PATH_MAX + 64];
 	struct nas_target target;
 	struct err err = {0};
+	bool alone;
 	int code;
 
 	if (!cli_args(verb, argc, argv, options, CLI_COUNT(options), NULL, &code))
@@ -96,6 +107,10 @@ int cli_nas_trust(const struct cli_verb *verb, int argc, char **argv)
 	if (fingerprint && strcmp(fingerprint, print) != 0)
 		return cli_fail(verb->name, CLI_DENIED,
 			"that is not the fingerprint that was expected: nothing was recorded");
+	if (is_known(&target, print, &alone) && (alone || !replace)) {
+		printf("it is on file already in %s: nothing is to be done\n", target.known_hosts);
+		return CLI_OK;
+	}
 	if (!fingerprint) {
 		printf("Compare it with what the NAS itself says: ssh-keygen -lf on its "
 		       "/etc/ssh/ssh_host_*_key.pub\n");

@@ -7,11 +7,12 @@
 . tests/t/gate-lib.sh
 # shellcheck source=tests/t/servers-lib.sh
 . tests/t/servers-lib.sh
+# shellcheck source=tests/fakes/sshdlib.sh
+. tests/fakes/sshdlib.sh
 
-SSHD=$(command -v sshd || echo /usr/sbin/sshd)
 [ "$(id -u)" = 0 ] || skip_all 'needs root, for sshd'
-[ -x "$SSHD" ] && command -v ssh-keygen >/dev/null || skip_all 'needs sshd and ssh-keygen (openssh-server, openssh-client)'
-mkdir -p /run/sshd
+lacks=$(sshd_lacks)
+[ -z "$lacks" ] || skip_all "$lacks"
 
 quiet() { "$@" >/dev/null 2>&1; }
 
@@ -86,9 +87,6 @@ for a in sync_action degraded sync_speed_min sync_speed_max; do read -r v <sys/b
 echo '#rg end'
 LOOK
 
-SSH=$SCRATCH/ssh
-mkdir -m 700 "$SSH"
-for key in host probe levers; do ssh-keygen -q -t ed25519 -N '' -C "$key" -f "$SSH/$key"; done
 # What md makes of what is written into its files.
 cat >"$SCRATCH/kernel" <<'KERNEL'
 case $1:$2 in
@@ -100,28 +98,11 @@ KERNEL
 sed -e "s|^root=\$|root=$NAS|" -e "s|^\t{ echo \"\$2\" >\"\$1\"; } 2>/dev/null\$|\tsh $SCRATCH/kernel \"\$1\" \"\$2\" 2>/dev/null|" \
 	hooks/nas-levers >"$SCRATCH/nas-levers"
 [ "$(diff hooks/nas-levers "$SCRATCH/nas-levers" | grep -c '^>')" = 2 ] || { echo 'Bail out! hooks/nas-levers is other than this test thinks'; exit 1; }
-{
-	echo "command=\"sh $SCRATCH/look\",restrict $(cat "$SSH/probe.pub")"
-	echo "command=\"sh $SCRATCH/nas-levers\",restrict $(cat "$SSH/levers.pub")"
-} >"$SSH/authorized_keys"
-SSH_PORT=$((20000 + RANDOM))
-cat >"$SSH/config" <<CONFIG
-ListenAddress 127.0.0.1:$SSH_PORT
-HostKey $SSH/host
-PidFile none
-AuthorizedKeysFile $SSH/authorized_keys
-StrictModes no
-UsePAM no
-PasswordAuthentication no
-KbdInteractiveAuthentication no
-PermitRootLogin prohibit-password
-LogLevel VERBOSE
-CONFIG
-"$SSHD" -D -f "$SSH/config" -E "$SSH/log" &
-STARTED+=("$!")
-wait_for 20 quiet grep 'Server listening' "$SSH/log" || skip_all "sshd does not start: $(tail -n 1 "$SSH/log")"
-echo "[127.0.0.1]:$SSH_PORT $(cut -d' ' -f1,2 "$SSH/host.pub")" >"$SSH/known_hosts"
-chmod 600 "$SSH/probe" "$SSH/levers"
+sshd_make "$SCRATCH/ssh"
+sshd_key probe "sh $SCRATCH/look"
+sshd_key levers "sh $SCRATCH/nas-levers"
+sshd_start
+STARTED+=("$SSHD_PID")
 
 rules() {
 	cat >"$POLICY" <<-TEXT
@@ -133,12 +114,12 @@ rules() {
 
 conf() { # [SETTINGS]
 	conf_write "$@"
-	python3 - "$CONF" "$NAS" "$SSH" "$SSH_PORT" "$(id -un)" <<-'PY'
+	python3 - "$CONF" "$NAS" "$SSHD_DIR" "$SSHD_PORT" "$(id -un)" <<-'PY'
 	import sys
 	conf, nas, ssh, port, me = sys.argv[1:]
 	text = open(conf).read().replace('{ name = "nas1"; via = "local"; root = "%s"; }' % nas,
-	    '{ name = "nas1"; host = "127.0.0.1"; port = %s; user = "%s"; key_file = "%s/probe"; known_hosts = "%s/known_hosts"; '
-	    'levers = { user = "%s"; key_file = "%s/levers"; stripe_cache = true; pause_check = true; }; }' % (port, me, ssh, ssh, me, ssh))
+	    '{ name = "nas1"; host = "127.0.0.1"; port = %s; user = "%s"; key_file = "%s/key-probe"; known_hosts = "%s/known_hosts"; '
+	    'levers = { user = "%s"; key_file = "%s/key-levers"; stripe_cache = true; pause_check = true; }; }' % (port, me, ssh, ssh, me, ssh))
 	text = text.replace('{ name = "backup"; nas = "nas1"; }',
 	    '{ name = "backup"; nas = "nas1"; }, { name = "store"; nas = "nas1"; pbs = "pbs1"; datastore = "store"; }' if "pbs = (" in text
 	    else '{ name = "backup"; nas = "nas1"; }')
@@ -242,11 +223,28 @@ ok 'a gate that is killed leaves it' floor_set
 ok 'put-back succeeds' test $? = 0
 ok 'and frees it' floor_free
 ok 'in the record too' back sync-speed
+
+# --- another gate that has levers on this NAS ------------------------------------------------------------
+other() { SSH_ORIGINAL_COMMAND="by pve2-0b $*" sh "$SCRATCH/nas-levers"; }
+ok 'another gate moves the floor' eval 'other floor md2 9000 - 1200 | grep -q "^ok .*speed_min=9000 "'
 does recovery 40000 0
 gate_start
 wait_for 120 quiet knows
+ok 'a start leaves it' test "$(floor)" = '9000 (local)'
 does recovery 30000 20000
-ok 'the next gate sets it again' wait_for 60 quiet floor_set
+ok 'whoever wants it here is told whose it is' wait_for 60 quiet lever_is sync-speed '["trouble"].startswith("moved by another gate (pve2-0b) until ")' true
+ok 'the command says so' eval '"$BUILD/rebuildgate" --socket "$SOCK" levers | grep -q "moved by another gate (pve2-0b) until [0-2][0-9]:[0-5][0-9]; not touched"'
+ok 'and once in the journal' test "$(grep -c 'The floor under md2 on nas1 is moved by another gate' "$LOG")" = 1
+"$BUILD/rebuildgate" --socket "$SOCK" levers reset --reason test >"$OUT"
+ok 'a reset has none of ours to free' wait_for 10 grep -q 'no lever was moved' "$OUT"
+"$BUILD/rebuildgated" --order nas1 --config "$CONF" <<<'look md2' >"$OUT" 2>&1
+ok 'and does not free that' grep -q 'speed_min=9000 .*by=pve2-0b' "$OUT"
+ok 'nor is it in the record' test "$(query "SELECT count(*) FROM lever_actions WHERE after LIKE '9000%'")" = 0
+"$BUILD/rebuildgate" --socket "$SOCK" levers reset --reason test --others >"$OUT"
+ok 'unless that is asked for' wait_for 20 quiet floor_free
+ok 'the journal says why' logged 'also what other gates have moved there: .* wants also what other gates moved put back: test'
+ok 'the next gate sets it again' wait_for 90 quiet floor_set
+ok 'and it is ours' eval 'other free md2 | grep -q "^error other=[a-zA-Z0-9-]*-[0-9a-f]* undo_s="'
 gate_kill TERM
 ok 'and frees it when it ends' floor_free
 

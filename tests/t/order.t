@@ -7,11 +7,10 @@ set -u
 BUILD=${BUILD:-build}
 GATED=$BUILD/rebuildgated
 MUTE=$BUILD/tools/mute
-SSHD=$(command -v sshd || echo /usr/sbin/sshd)
-if [ ! -x "$SSHD" ] || ! command -v ssh-keygen >/dev/null || ! command -v pgrep >/dev/null; then
-	echo "1..0 # SKIP needs sshd, ssh-keygen and pgrep (openssh-server, openssh-client, procps)"
-	exit 0
-fi
+# shellcheck source=tests/fakes/sshdlib.sh
+. tests/fakes/sshdlib.sh
+lacks=$(sshd_lacks)
+[ -z "$lacks" ] || { echo "1..0 # SKIP $lacks"; exit 0; }
 if [ ! -x "$GATED" ] || [ ! -x "$MUTE" ]; then
 	echo "Bail out! no $GATED or $MUTE: make all tools"
 	exit 1
@@ -19,27 +18,8 @@ fi
 
 DIR=$(mktemp -d)
 ME=$(id -un)
-LISTENER=
 N=0
 FAILED=0
-
-descendants() {
-	local child
-	for child in $(pgrep -P "$1"); do
-		descendants "$child"
-		echo "$child"
-	done
-}
-
-sshd_stop() {
-	local all
-	[ -n "$LISTENER" ] || return 0
-	all=$(descendants "$LISTENER")
-	# shellcheck disable=SC2086 # a list of pids
-	kill -KILL "$LISTENER" $all 2>/dev/null
-	wait "$LISTENER" 2>/dev/null
-	LISTENER=
-}
 
 cleanup() {
 	local one
@@ -73,45 +53,6 @@ like() { # NAME PATTERN GOT
 got:    $3"
 }
 
-sshd_start() {
-	local try
-	for try in 1 2 3 4 5 6 7 8 9; do
-		[ "$try" -gt 1 ] || [ -z "${PORT:-}" ] && PORT=$((20000 + RANDOM))
-		cat >"$DIR/config" <<-CONFIG
-			ListenAddress 127.0.0.1:$PORT
-			HostKey $DIR/host
-			PidFile none
-			AuthorizedKeysFile $DIR/authorized_keys
-			StrictModes no
-			UsePAM no
-			PasswordAuthentication no
-			KbdInteractiveAuthentication no
-			PermitRootLogin prohibit-password
-			LogLevel VERBOSE
-		CONFIG
-		: >"$DIR/log"
-		"$SSHD" -D -f "$DIR/config" -E "$DIR/log" &
-		LISTENER=$!
-		for _ in $(seq 100); do
-			if grep -q "Server listening on" "$DIR/log"; then
-				printf '[127.0.0.1]:%s %s\n' "$PORT" "$(cut -d' ' -f1,2 "$DIR/host.pub")" >"$DIR/known_hosts"
-				return 0
-			fi
-			kill -0 "$LISTENER" 2>/dev/null || break
-			sleep 0.1
-		done
-		sshd_stop
-	done
-	echo "Bail out! sshd does not start: $(tail -n 3 "$DIR/log")"
-	exit 1
-}
-logins() { grep -c "Accepted publickey" "$DIR/log"; }
-
-key() { # NAME COMMAND
-	ssh-keygen -q -t ed25519 -N '' -C "$1" -f "$DIR/key-$1"
-	printf 'command="%s",restrict %s\n' "$2" "$(cat "$DIR/key-$1.pub")" >>"$DIR/authorized_keys"
-}
-
 # The script's own text but for where the tree is, and for what md makes of "system". A plain file stands for an attribute:
 # what was written is what is read.
 make_nas() {
@@ -129,15 +70,14 @@ make_nas() {
 }
 
 make_keys() {
-	ssh-keygen -q -t ed25519 -N '' -f "$DIR/host"
-	key levers "$DIR/nas-levers"
-	key mdstat "echo Personalities : [raid6]"
-	key silent "echo \$\$ >>$DIR/hanging; exec sleep 600"
-	key drip "echo \$\$ >>$DIR/hanging; printf 'ok array=md2'; exec sleep 600"
-	key flood "head -c 300000 /dev/zero | tr '\\0' x"
-	key long "printf 'ok array=md2 %0600d\\n' 7"
-	key control "printf 'error no\\001\\033[2J\\n'"
-	key missing "/nonexistent/nas-levers"
+	sshd_key levers "$DIR/nas-levers"
+	sshd_key mdstat "echo Personalities : [raid6]"
+	sshd_key silent "echo \$\$ >>$DIR/hanging; exec sleep 600"
+	sshd_key drip "echo \$\$ >>$DIR/hanging; printf 'ok array=md2'; exec sleep 600"
+	sshd_key flood "head -c 300000 /dev/zero | tr '\\0' x"
+	sshd_key long "printf 'ok array=md2 %0600d\\n' 7"
+	sshd_key control "printf 'error no\\001\\033[2J\\n'"
+	sshd_key missing "/nonexistent/nas-levers"
 	ssh-keygen -q -t ed25519 -N '' -f "$DIR/key-stranger"
 }
 
@@ -145,14 +85,14 @@ make_keys() {
 orders() {
 	local key=$1
 	shift
-	timeout 120 "$GATED" --order nas1 via=ssh host=127.0.0.1 port="$PORT" user="$ME" key_file="$DIR/key-$key" \
+	timeout 120 "$GATED" --order nas1 via=ssh host=127.0.0.1 port="$SSHD_PORT" user="$ME" key_file="$DIR/key-$key" \
 		known_hosts="$DIR/known_hosts" deadline_ms=3000 "$@" 2>>"$DIR/stderr"
 }
 ended_in() { # MOST_MS BEGAN_MS
 	[ $(($(date +%s%3N) - $2)) -le "$1" ]
 }
 
-[ "$(id -u)" -ne 0 ] || mkdir -p /run/sshd
+sshd_make "$DIR"
 make_nas
 make_keys
 sshd_start
@@ -160,10 +100,10 @@ sshd_start
 # --- good ones -----------------------------------------------------------------------------------------------------------
 is "look" "ok array=md2 level=raid6 disks=5 memory_kib=1048576 speed_min=1000 speed_min_kind=system stripe_cache=256 operation=recover" \
 	"$(orders levers <<<'look md2')"
-before=$(logins)
+before=$(sshd_logins)
 got=$(printf '%s\n' 'moved' 'floor md2 16000 4096 600' 'look md2' 'moved' 'look md9' 'look md2; reboot' 'free md2' 'look md2' |
 	orders levers)
-is "eight orders are one login" $((before + 1)) "$(logins)"
+is "eight orders are one login" $((before + 1)) "$(sshd_logins)"
 is "and eight answers" 8 "$(wc -l <<<"$got")"
 is "nothing is moved at first" "ok moved=-" "$(sed -n 1p <<<"$got")"
 like "a floor is set" '^ok array=md2 .*speed_min=16000 speed_min_kind=local stripe_cache=4096 operation=recover undo_s=600$' "$(sed -n 2p <<<"$got")"
@@ -195,7 +135,7 @@ printf 'x%.0s' $(seq 600) | orders levers >"$DIR/out"
 is "an order without an end ends the child" 1 $?
 ssh-keygen -q -t ed25519 -N '' -f "$DIR/other"
 cp "$DIR/known_hosts" "$DIR/known_hosts.good"
-printf '[127.0.0.1]:%s %s\n' "$PORT" "$(cut -d' ' -f1,2 "$DIR/other.pub")" >"$DIR/known_hosts"
+sshd_known 127.0.0.1 other >"$DIR/known_hosts"
 like "a changed host key" '^failed host-key host key changed' "$(orders levers <<<'look md2')"
 mv "$DIR/known_hosts.good" "$DIR/known_hosts"
 coproc MUTED { exec "$MUTE" accept; }
@@ -205,7 +145,7 @@ like "a server that says nothing" '^failed silent .*says nothing' "$(orders leve
 { kill -KILL "$muted" && wait "$muted"; } 2>/dev/null
 
 # --- a session that breaks ----------------------------------------------------------------------------------------------------
-coproc ORDER { exec "$GATED" --order nas1 via=ssh host=127.0.0.1 port="$PORT" user="$ME" key_file="$DIR/key-levers" \
+coproc ORDER { exec "$GATED" --order nas1 via=ssh host=127.0.0.1 port="$SSHD_PORT" user="$ME" key_file="$DIR/key-levers" \
 	known_hosts="$DIR/known_hosts" deadline_ms=3000 2>>"$DIR/stderr"; }
 pid=$ORDER_PID
 order() {
@@ -213,12 +153,12 @@ order() {
 	echo "$1" >&"${ORDER[1]}"
 	read -r -t 30 LINE <&"${ORDER[0]}"
 }
-before=$(logins)
+before=$(sshd_logins)
 order "look md2"
 like "a first order" '^ok array=md2 ' "$LINE"
 order "look md2"
 like "a second on the same session" '^ok array=md2 ' "$LINE"
-is "are one login" $((before + 1)) "$(logins)"
+is "are one login" $((before + 1)) "$(sshd_logins)"
 sshd_stop
 order "look md2"
 like "the server is gone" '^failed refused ' "$LINE"
@@ -226,7 +166,7 @@ sshd_start
 order "look md2"
 like "it is there again, and so is the next answer" '^ok array=md2 ' "$LINE"
 # shellcheck disable=SC2046 # a list of pids
-kill -KILL $(descendants "$LISTENER") 2>/dev/null
+kill -KILL $(sshd_sessions) 2>/dev/null
 order "look md2"
 like "a session that was killed is replaced within the order" '^ok array=md2 ' "$LINE"
 eval "exec ${ORDER[1]}>&-"
@@ -235,7 +175,7 @@ is "at the end of its input it ends well" 0 $?
 
 # --- by hand: what the configuration file says ---------------------------------------------------------------------------------
 cat >"$DIR/gate.conf" <<CONF
-nas = ( { name = "nas1"; host = "127.0.0.1"; port = $PORT; user = "nobody"; key_file = "$DIR/key-mdstat"; known_hosts = "$DIR/known_hosts";
+nas = ( { name = "nas1"; host = "127.0.0.1"; port = $SSHD_PORT; user = "nobody"; key_file = "$DIR/key-mdstat"; known_hosts = "$DIR/known_hosts";
 	levers = { user = "$ME"; key_file = "$DIR/key-levers"; }; },
 	{ name = "nas2"; host = "127.0.0.1"; } );
 CONF

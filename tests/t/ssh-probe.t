@@ -7,14 +7,13 @@ set -u
 BUILD=${BUILD:-build}
 PROBE=$BUILD/tools/probe-once
 MUTE=$BUILD/tools/mute
-SSHD=$(command -v sshd || echo /usr/sbin/sshd)
-if [ ! -x "$SSHD" ] || ! command -v ssh-keygen >/dev/null || ! command -v pgrep >/dev/null; then
-	echo "1..0 # SKIP needs sshd, ssh-keygen and pgrep (openssh-server, openssh-client, procps)"
-	exit 0
-fi
+# shellcheck source=tests/fakes/sshdlib.sh
+. tests/fakes/sshdlib.sh
+lacks=$(sshd_lacks)
+[ -z "$lacks" ] || { echo "1..0 # SKIP $lacks"; exit 0; }
 
-if [ ! -x "$PROBE" ] || [ ! -x "$MUTE" ]; then
-	echo "Bail out! no $PROBE or $MUTE: make tools"
+if [ ! -x "$PROBE" ] || [ ! -x "$MUTE" ] || [ ! -x "$BUILD/rebuildgate" ]; then
+	echo "Bail out! no $PROBE, $MUTE or $BUILD/rebuildgate: make all tools"
 	exit 1
 fi
 
@@ -22,29 +21,9 @@ DEADLINE=2000
 SLACK=2500
 DIR=$(mktemp -d)
 ME=$(id -un)
-PORT=
-LISTENER=
 PIDS=()
 N=0
 FAILED=0
-
-descendants() {
-	local child
-	for child in $(pgrep -P "$1"); do
-		descendants "$child"
-		echo "$child"
-	done
-}
-
-sshd_stop() {
-	local all
-	[ -n "$LISTENER" ] || return 0
-	all=$(descendants "$LISTENER")
-	# shellcheck disable=SC2086 # a list of pids
-	kill -KILL "$LISTENER" $all 2>/dev/null
-	wait "$LISTENER" 2>/dev/null
-	LISTENER=
-}
 
 # What forced commands leave hanging wrote its pid down.
 cleanup() {
@@ -90,62 +69,10 @@ got: $3"
 	fi
 }
 
-sshd_config() {
-	cat <<-CONFIG
-		ListenAddress 127.0.0.1:$PORT
-		HostKey $DIR/host
-		PidFile none
-		AuthorizedKeysFile $DIR/authorized_keys
-		StrictModes no
-		UsePAM no
-		PasswordAuthentication no
-		KbdInteractiveAuthentication no
-		PermitRootLogin prohibit-password
-		LogLevel ${LEVEL:-VERBOSE}
-		ClientAliveInterval ${ALIVE:-0}
-		ClientAliveCountMax 2
-	CONFIG
-}
-
-# Listens on $PORT, or on a free port when it is empty.
-sshd_start() {
-	local try from
-	from=$(wc -c <"$DIR/log")
-	for try in 1 2 3 4 5 6 7 8 9; do
-		[ "$try" -gt 1 ] || [ -z "$PORT" ] && PORT=$((20000 + RANDOM))
-		sshd_config >"$DIR/config"
-		"$SSHD" -D -f "$DIR/config" -E "$DIR/log" &
-		LISTENER=$!
-		for _ in $(seq 100); do
-			if tail -c +$((from + 1)) "$DIR/log" | grep -q "Server listening on"; then
-				return 0
-			fi
-			kill -0 "$LISTENER" 2>/dev/null || break
-			sleep 0.1
-		done
-		kill -KILL "$LISTENER" 2>/dev/null
-		wait "$LISTENER" 2>/dev/null
-	done
-	LISTENER=
-	echo "Bail out! sshd does not start: $(tail -n 3 "$DIR/log")"
-	exit 1
-}
-
-logins() { grep -c "Accepted publickey" "$DIR/log"; }
-
-key() { # key NAME COMMAND: a key for which sshd runs COMMAND, "" for whatever is asked
-	ssh-keygen -q -t ed25519 -N '' -C "$1" -f "$DIR/key-$1"
-	if [ -n "$2" ]; then
-		printf '%s\n' "$2" >"$DIR/run-$1"
-		printf 'command="sh %s",restrict ' "$DIR/run-$1" >>"$DIR/authorized_keys"
-	fi
-	cat "$DIR/key-$1.pub" >>"$DIR/authorized_keys"
-}
-
 look() { # look KEY [NAME=VALUE...]
 	local key=$1
 	shift
-	"$PROBE" host=127.0.0.1 port="$PORT" user="$ME" key="$DIR/key-$key" \
+	"$PROBE" host=127.0.0.1 port="$SSHD_PORT" user="$ME" key="$DIR/key-$key" \
 		known_hosts="$DIR/known_hosts" deadline=$DEADLINE raw="$DIR/raw" "$@" </dev/null
 	[ $? -ne 3 ] || echo "look $key $*" >>"$DIR/ended-badly"
 }
@@ -154,7 +81,7 @@ look() { # look KEY [NAME=VALUE...]
 steps_begin() { # KEY [NAME=VALUE...]
 	local key=$1
 	shift
-	coproc STEPS { exec "$PROBE" host=127.0.0.1 port="$PORT" user="$ME" key="$DIR/key-$key" \
+	coproc STEPS { exec "$PROBE" host=127.0.0.1 port="$SSHD_PORT" user="$ME" key="$DIR/key-$key" \
 		known_hosts="$DIR/known_hosts" deadline=$DEADLINE looks=1000 steps=yes "$@"; }
 	PIDS+=("$STEPS_PID")
 }
@@ -208,21 +135,20 @@ make_nas() {
 
 make_keys() {
 	local mdstat=$DIR/root/proc/mdstat
-	ssh-keygen -q -t ed25519 -N '' -f "$DIR/host"
-	key mdstat "cat $mdstat"
+	sshd_key mdstat "cat $mdstat"
 	# Runs what it is asked to, on our own files.
 	# shellcheck disable=SC2016 # for the remote shell
-	key standard 'eval "$(printf "%s\n" "$SSH_ORIGINAL_COMMAND" | sed "s#/proc/#'"$DIR"'/root/proc/#g;s#/sys/#'"$DIR"'/root/sys/#g")"'
-	key free ""
-	key silent "echo \$\$ >>$DIR/hanging; exec sleep 600"
-	key drip "echo \$\$ >>$DIR/hanging; while printf m; do sleep 0.3; done"
-	key hang "echo \$\$ >>$DIR/hanging; cat $mdstat; echo '#rg diskstats'; exec sleep 600"
-	key cut "echo \$\$ >>$DIR/hanging; cat $mdstat; exec sleep 600"
-	key flood "head -c 307200 /dev/zero | tr '\\0' x"
-	key brim "head -c 262144 /dev/zero | tr '\\0' x"
-	key status "echo 'mdstat: no such thing' >&2; echo more >&2; echo out; exit 3"
-	key late "cat $mdstat; echo '#rg diskstats'; exit 3"
-	key killed "kill -KILL \$\$"
+	sshd_key standard 'eval "$(printf "%s\n" "$SSH_ORIGINAL_COMMAND" | sed "s#/proc/#'"$DIR"'/root/proc/#g;s#/sys/#'"$DIR"'/root/sys/#g")"'
+	sshd_key free ""
+	sshd_key silent "echo \$\$ >>$DIR/hanging; exec sleep 600"
+	sshd_key drip "echo \$\$ >>$DIR/hanging; while printf m; do sleep 0.3; done"
+	sshd_key hang "echo \$\$ >>$DIR/hanging; cat $mdstat; echo '#rg diskstats'; exec sleep 600"
+	sshd_key cut "echo \$\$ >>$DIR/hanging; cat $mdstat; exec sleep 600"
+	sshd_key flood "head -c 307200 /dev/zero | tr '\\0' x"
+	sshd_key brim "head -c 262144 /dev/zero | tr '\\0' x"
+	sshd_key status "echo 'mdstat: no such thing' >&2; echo more >&2; echo out; exit 3"
+	sshd_key late "cat $mdstat; echo '#rg diskstats'; exit 3"
+	sshd_key killed "kill -KILL \$\$"
 	ssh-keygen -q -t ed25519 -N '' -f "$DIR/key-stranger"
 	ssh-keygen -q -t ed25519 -N 'a passphrase' -f "$DIR/key-locked"
 	ssh-keygen -q -t rsa -b 2048 -N '' -m PEM -f "$DIR/key-rsa"
@@ -240,7 +166,7 @@ test_addresses() {
 		ok ok "each address of a name is tried # SKIP localhost has no address here"
 		return
 	fi
-	printf '[localhost]:%s %s\n' "$PORT" "$(cut -d' ' -f1,2 "$DIR/host.pub")" >"$DIR/localhost"
+	sshd_known localhost host >"$DIR/localhost"
 	fits "each address of a name is tried" '^ok login whole [1-9]' \
 		"$(look mdstat host=LOCALHOST known_hosts="$DIR/localhost")"
 }
@@ -259,9 +185,9 @@ test_good() {
 	fits "an RSA key in PEM form logs in" '^ok login whole 6 ' "$(look rsa 'command=echo hello')"
 	test_addresses
 	fits "256 KiB are read whole" '^ok login whole 262144 ' "$(look brim)"
-	before=$(logins)
+	before=$(sshd_logins)
 	is "30 looks" 30 "$(look mdstat looks=30 | grep -Ec '^ok (login|held) whole [1-9]')"
-	is "are one login" $((before + 1)) "$(logins)"
+	is "are one login" $((before + 1)) "$(sshd_logins)"
 }
 
 test_unreachable() {
@@ -324,7 +250,7 @@ test_host_key() {
 		"^host-key .* unknown: offered was $print; nothing was sent.* nas trust nas1'$" \
 		"$(look mdstat known_hosts="$DIR/none")"
 	ssh-keygen -q -t ed25519 -N '' -f "$DIR/other"
-	printf '[127.0.0.1]:%s %s\n' "$PORT" "$(cut -d' ' -f1,2 "$DIR/other.pub")" >"$DIR/changed"
+	sshd_known 127.0.0.1 other >"$DIR/changed"
 	other=$(print_of other | sed 's/[+]/[+]/g')
 	fits "a changed host key" \
 		"^host-key .* changed: known is $other, offered was $print; nothing was sent.* --replace nas1'$" \
@@ -356,6 +282,40 @@ test_trust() {
 	fits "nas trust: and replaced when told so" '^ok login' "$(look mdstat known_hosts="$DIR/changed")"
 }
 
+# The command, as a person uses it; nobody is there to be asked.
+trust() { # KNOWN-HOSTS [OPTION...]: $SAID and $CODE
+	cat >"$DIR/gate.conf" <<-CONF
+		nas = ( { name = "nas1"; host = "127.0.0.1"; port = $SSHD_PORT; key_file = "$DIR/key-mdstat"; known_hosts = "$1"; } );
+	CONF
+	shift
+	SAID=$("$BUILD/rebuildgate" nas trust nas1 --config "$DIR/gate.conf" "$@" 2>&1 </dev/null)
+	CODE=$?
+}
+says() { printf '%s\n' "$SAID" | grep -Eq -- "$1" && echo "$CODE"; }
+
+test_trust_command() {
+	local print
+	print=$(print_of host | sed 's/[+]/[+]/g')
+	rm -f "$DIR/trusted"
+	trust "$DIR/trusted"
+	is "rebuildgate nas trust asks, and without an answer records nothing" 1 "$(says "offers the host key $print" && [ ! -e "$DIR/trusted" ])"
+	trust "$DIR/trusted" --fingerprint SHA256:none
+	is "another fingerprint is refused" 77 "$(says 'not the fingerprint that was expected')"
+	trust "$DIR/trusted" --fingerprint "$(print_of host)"
+	is "the right one asks nothing" 0 "$(says 'recorded in')"
+	trust "$DIR/trusted"
+	is "a key that is known is not asked about again" 0 "$(says "on file already in $DIR/trusted: nothing is to be done")"
+	is "nor is there a question" "" "$(says 'yes/no')"
+	trust "$DIR/trusted" --replace
+	is "and none is replaced by itself" 0 "$(says 'on file already')"
+	sshd_known 127.0.0.1 other >>"$DIR/trusted"
+	trust "$DIR/trusted" --replace --fingerprint "$(print_of host)"
+	is "with another one beside it that goes" "0 1" "$(says 'recorded in') $(wc -l <"$DIR/trusted")"
+	sshd_known 127.0.0.1 other >"$DIR/trusted"
+	trust "$DIR/trusted" --fingerprint "$(print_of host)"
+	is "another key alone is refused" 1 "$(says 'another host key is on file .* use --replace')"
+}
+
 test_key_file() {
 	local before
 	before=$(wc -c <"$DIR/log")
@@ -377,13 +337,13 @@ test_recovery() {
 	step
 	fits "recovery: a first look" '^ok login' "$LINE"
 	# shellcheck disable=SC2046 # a list of pids
-	kill -STOP "$LISTENER" $(descendants "$LISTENER")
+	kill -STOP "$SSHD_PID" $(sshd_sessions)
 	step
 	fits "a stopped sshd costs its look" '^silent held' "$LINE"
 	step
 	fits "and the next, which tries to log in anew" '^silent held .* says nothing$' "$LINE"
 	# shellcheck disable=SC2046
-	kill -CONT "$LISTENER" $(descendants "$LISTENER")
+	kill -CONT "$SSHD_PID" $(sshd_sessions)
 	step
 	fits "continued, the next look recovers by itself" '^ok login' "$LINE"
 	step
@@ -407,19 +367,19 @@ test_recovery() {
 	fds=$(child_fds)
 	for i in $(seq 10); do
 		# shellcheck disable=SC2046
-		kill -KILL $(descendants "$LISTENER") 2>/dev/null
+		kill -KILL $(sshd_sessions) 2>/dev/null
 		step
 		[ "${LINE%% whole*}" = "ok login" ] || break
 	done
 	is "ten killed sessions, ten logins" "10 ok login" "$i ${LINE%% whole*}"
 	is "no descriptor is left behind by them" "$fds" "$(child_fds)"
-	before=$(logins)
+	before=$(sshd_logins)
 	kill -KILL "$(pgrep -P "$STEPS_PID" | head -n 1)"
 	step
 	fits "a probe that died is the sensor fault" '^fault' "$LINE"
 	step
 	fits "and the next look has a new one" '^ok login' "$LINE"
-	is "which logged in once" $((before + 1)) "$(logins)"
+	is "which logged in once" $((before + 1)) "$(sshd_logins)"
 	steps_end
 }
 
@@ -428,7 +388,7 @@ test_recovery() {
 test_keepalive() {
 	sshd_stop
 	: >"$DIR/log"
-	ALIVE=1 LEVEL=DEBUG sshd_start
+	SSHD_ALIVE=1 SSHD_LEVEL=DEBUG sshd_start
 	steps_begin mdstat
 	step
 	for _ in $(seq 200); do
@@ -479,20 +439,19 @@ test_local() {
 		"$("$PROBE" via=local root="$root" deadline=$DEADLINE </dev/null)"
 }
 
-: >"$DIR/log"
 : >"$DIR/hanging"
 : >"$DIR/ended-badly"
-[ "$(id -u)" -ne 0 ] || mkdir -p /run/sshd
+sshd_make "$DIR"
 make_nas
 make_keys
 sshd_start
-printf '[127.0.0.1]:%s %s\n' "$PORT" "$(cut -d' ' -f1,2 "$DIR/host.pub")" >"$DIR/known_hosts"
 test_good
 test_unreachable
 test_silent
 test_command
 test_host_key
 test_trust
+test_trust_command
 test_key_file
 test_recovery
 test_keepalive
