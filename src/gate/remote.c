@@ -52,6 +52,7 @@ static void set_good(struct remote *remote)
 	remote->failures = 0;
 	remote->timeouts = 0;
 	remote->resume_ms = 0;
+	remote->token_mark = remote->sent_mark;
 	if (remote->shape == SHAPE_GOOD)
 		return;
 	if (remote->shape == SHAPE_BAD)
@@ -144,8 +145,31 @@ static void on_done(void *data, const struct http_response *response, const stru
 		waiting_end(&what, NULL, 0, &err);
 }
 
+/* FNV-1a. Stays within this process. */
+static uint64_t mark_of(const char *token)
+{
+	uint64_t mark = UINT64_C(14695981039346656037);
+
+	for (; *token; token++)
+		mark = (mark ^ (unsigned char)*token) * UINT64_C(1099511628211);
+	return mark | 1;
+}
+
+/* A token file may be another server's by now. */
+static bool take_token(struct remote *remote, const char *token, struct err *err)
+{
+	uint64_t mark = mark_of(token);
+
+	if (remote->former && mark != remote->token_mark)
+		return err_set(err, ERR_DENIED,
+			"the token that '%s' holds now is not the one that was used there",
+			remote->settings.token_file);
+	remote->sent_mark = mark;
+	return true;
+}
+
 /* URL and header of a call; the caller wipes and releases both, also on failure. */
-static bool address(const struct remote *remote, const struct api_call *call, struct buf *ret_url,
+static bool address(struct remote *remote, const struct api_call *call, struct buf *ret_url,
 	struct buf *ret_authorization, struct err *err)
 {
 	struct buf token = {0};
@@ -154,6 +178,7 @@ static bool address(const struct remote *remote, const struct api_call *call, st
 	buf_adds(ret_url, remote->settings.url);
 	buf_adds(ret_url, buf_str(&call->path));
 	ok = secret_read(remote->settings.token_file, &token, err) &&
+		take_token(remote, buf_str(&token), err) &&
 		api_authorization(remote->kind, buf_str(&token), ret_authorization, err);
 	secret_wipe(&token);
 	if (ok && (ret_url->failed || ret_authorization->failed))

@@ -35,7 +35,8 @@ void remotes_close(struct remotes *remotes);
 /* NULL where it is not configured. Not to be kept: a reload frees it. */
 struct remote *remotes_find(struct remotes *remotes, enum api_kind kind, const char *name);
 /* That at this address; also one that is configured no more, as long as a lever there is to be put
- * back (pbs_levers_owe()). */
+ * back (pbs_levers_owe()). Such a one is sent the token that it had, never what its token file
+ * holds by now. */
 struct remote *remotes_find_at(
 	struct remotes *remotes, enum api_kind kind, const char *name, const char *url);
 /* Frees those that are configured no more and no longer needed for that. */

@@ -33,7 +33,9 @@ struct remote {
 	struct remotes *remotes;
 	enum api_kind kind;
 	struct api_settings settings;
-	bool former; /* configured no more: only what is owed there is asked */
+	bool former;         /* configured no more: only what is owed there is asked */
+	uint64_t sent_mark;  /* tells the token that was sent last from another; 0: none was */
+	uint64_t token_mark; /* the same of the one that was taken last */
 	struct waiting queue[QUEUE_MAX];
 	struct flight flights[2]; /* one of each urgency */
 	int64_t numbers;

@@ -142,6 +142,20 @@ reload
 wait_for 20 other_no_rule
 wait_for 20 rule
 
+# The token file is the new server's by now: its token is not for the old one.
+token "$SCRATCH/pbs.token" "$PBS_TOKEN:another"
+edit "$OTHER" "state['tokens']['$PBS_TOKEN'].update(secret='another')" >/dev/null
+other_conf
+reload
+ok 'another token in the file: the rule at the old address stays, told' wait_for 40 logged "rule on '$FIRST' could not be removed.*is not the one that was used there"
+ok 'and the new one has its own' wait_for 20 other_rule
+token "$SCRATCH/pbs.token" "$PBS_TOKEN:s3cret"
+edit "$OTHER" "state['tokens']['$PBS_TOKEN'].update(secret='s3cret')" >/dev/null
+servers_conf
+reload
+wait_for 40 other_no_rule
+wait_for 20 rule
+
 server_stop "$PBS_PID"
 without_server
 reload
