@@ -11,6 +11,7 @@
 #include "gate/load.h"
 #include "gate/put_back.h"
 #include "gate/run.h"
+#include "gate/secrets.h"
 #include "gate/watch.h"
 #include "nas/order.h"
 #include "nas/probe.h"
@@ -27,7 +28,8 @@ static const char usage[] =
 	"\n"
 	"  --config FILE  settings; conf.d/*.conf beside it is read as well\n"
 	"                 (" SETTINGS_FILE ")\n"
-	"  --check        only check settings and policy: all errors at once, exit 2\n"
+	"  --check        only check settings and policy: all errors at once, exit 2; and tell\n"
+	"                 which files of keys and tokens cannot be used (the gate starts without)\n"
 	"  --put-back     put back what a gate that was killed had moved, as its record says;\n"
 	"                 20 s at most, exit 1 where something is still moved (a guest whose\n"
 	"                 keeper is dead: rebuildgate-vzdump --put-back, on its node)\n"
@@ -67,6 +69,7 @@ static int check(const struct options *options)
 {
 	const struct settings *settings;
 	struct loaded loaded;
+	struct buf secrets = {0};
 	size_t servers;
 
 	if (!load_or_say(options->config, &loaded))
@@ -77,6 +80,10 @@ static int check(const struct options *options)
 		options->config, loaded.policy->name, loaded.policy->n_rules,
 		loaded.policy->n_rules == 1 ? "" : "s", settings->n_nas, settings->n_storages,
 		settings->n_storages == 1 ? "" : "s", servers, servers == 1 ? "" : "s");
+	fflush(stdout);
+	if (secrets_check(options->config, settings, &secrets))
+		fputs(buf_str(&secrets), stderr);
+	buf_release(&secrets);
 	loaded_release(&loaded);
 	return EXIT_GOOD;
 }

@@ -21,6 +21,44 @@ ok '--version' grep -q '^rebuildgated [0-9]' "$OUT"
 run --check --config "$CONF"
 ok '--check of a good configuration' status_is 0
 ok 'says so' grep -q "good: policy 'test' with 2 rules, 1 NAS, 1 storage, 0 servers" "$OUT"
+ok 'and nothing else' test "$(wc -l <"$OUT")" = 1
+secret() { # PATTERN: --check is good all the same, and tells of one file
+	run --check --config "$CONF"
+	[ "$STATUS" = 0 ] && grep -q '^[^ ]*: good: ' "$OUT" && grep -Eq "$1" "$OUT" && [ "$(wc -l <"$OUT")" = 2 ]
+}
+conf_write "pbs = ( { name = \"pbs1\"; url = \"https://127.0.0.1:9\"; token_file = \"$SCRATCH/pbs.token\"; } );"
+TOKEN="^$CONF: pbs 'pbs1': token_file: .*$SCRATCH/pbs.token"
+ok '--check tells of a token file that is not there' secret "$TOKEN' does not exist"
+: >"$SCRATCH/pbs.token"
+chmod 644 "$SCRATCH/pbs.token"
+ok 'that others may read' secret "$TOKEN' has mode 0644, .*chmod 0600"
+chmod 600 "$SCRATCH/pbs.token"
+ok 'that is empty' secret "$TOKEN' has 0 bytes: that is no key and no token"
+echo 'root@pam!gate' >"$SCRATCH/pbs.token"
+ok 'that holds no token' secret "$TOKEN'?: .*token"
+echo 'root@pam!gate:secret' >"$SCRATCH/pbs.token"
+run --check --config "$CONF"
+ok 'of a good one nothing' eval 'status_is 0 && [ "$(wc -l <"$OUT")" = 1 ]'
+if [ "$(id -u)" = 0 ] && chown nobody "$(dirname "$DB")"; then
+	ok 'root looks as the user that the gate runs as' secret "$TOKEN' cannot be read by user $(id -u nobody), as which this runs"
+	chown nobody "$SCRATCH/pbs.token"
+	run --check --config "$CONF"
+	ok 'whose file is good' eval 'status_is 0 && [ "$(wc -l <"$OUT")" = 1 ]'
+	chown root "$(dirname "$DB")" "$SCRATCH/pbs.token"
+else
+	ok 'root looks as the user that the gate runs as # SKIP needs root' true
+	ok 'whose file is good # SKIP needs root' true
+fi
+conf_write
+mkdir "$SCRATCH/conf.d"
+echo "nas = ( { name = \"far\"; host = \"127.0.0.1\"; key_file = \"$SCRATCH/none\"; } );" >"$SCRATCH/conf.d/far.conf"
+ok 'of a key' secret "^$CONF: NAS 'far': key_file: .*$SCRATCH/none' does not exist"
+echo 'nas = ( { name = "far"; host = "127.0.0.1"; key_file = "credential:key"; } );' >"$SCRATCH/conf.d/far.conf"
+run --check --config "$CONF"
+ok 'a credential is looked at only where there are some' eval 'status_is 0 && [ "$(wc -l <"$OUT")" = 1 ]'
+ok 'as in the unit' eval 'CREDENTIALS_DIRECTORY=$SCRATCH/none secret "NAS .far.: key_file: .*$SCRATCH/none/key. does not exist"'
+rm -r "$SCRATCH/conf.d"
+fresh
 run --nonsense
 ok 'a wrong option is refused' status_is 2
 run --config "$CONF" word
