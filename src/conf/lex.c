@@ -245,6 +245,9 @@ static void refuse_number(struct lex *lex, const char *what)
 	lex->token = TOKEN_BAD;
 }
 
+#define WHOLE_OR_QUANTITY                                                                          \
+	"; a count is a whole number, a quantity a text with its unit, for example \"1.5 GiB/s\""
+
 /* A number, or what looks like one: everything that people write in its place is taken as a whole,
  * so that the sentence can be right. */
 static void take_number(struct lex *lex, struct lex_source *src)
@@ -264,10 +267,10 @@ static void take_number(struct lex *lex, struct lex_source *src)
 	lex->token = TOKEN_INT;
 	if (digits[0] == '0' && (digits[1] == 'x' || digits[1] == 'X'))
 		refuse_number(lex, "is hexadecimal; write the number in decimal");
-	else if (digits[n] == '.' || (n && (digits[n] == 'e' || digits[n] == 'E')))
-		refuse_number(lex,
-			"is a fraction; a quantity is a text with its unit, for example \"1.5 "
-			"GiB/s\"");
+	else if (digits[n] == '.')
+		refuse_number(lex, "is a fraction" WHOLE_OR_QUANTITY);
+	else if (n && (digits[n] == 'e' || digits[n] == 'E'))
+		refuse_number(lex, "has an exponent" WHOLE_OR_QUANTITY);
 	else if (n && digits[n])
 		refuse_number(
 			lex, "must stand in quotes, for example \"8h\", \"80%\" or \"1 GiB\"");
