@@ -247,6 +247,10 @@ servers_conf ''
 BEFORE=$(asked "$PBS" '.')
 gate_start
 ok 'another certificate than the one that was named is not trusted' wait_for 20 logged "The API of 'pbs1' cannot be used: .*certificate"
+sed -i 's/fingerprints = [^;]*;//' "$CONF"
+gate_kill TERM
+gate_start
+ok 'none that was named, and one that signed itself: the setting that would be right is said' wait_for 20 logged "The API of 'pbs1' cannot be used: .*set fingerprints = ..[0-9A-F:]*"
 ok 'and is sent nothing' test "$(asked "$PBS" '.')" = "$BEFORE"
 gate_kill TERM
 FINGERPRINT=$(openssl x509 -in "$SCRATCH/server.crt" -noout -fingerprint -sha256 | sed 's/.*=//')
