@@ -29,6 +29,7 @@ struct age {
 	int64_t own_utc_ms;    /* by our own record; 0 unknown */
 	int64_t server_utc_ms; /* by a server; 0 unknown */
 	struct sized moved[MOVED_COUNT];
+	bool lxc;       /* a container, as far as anybody told */
 	int64_t ticket; /* of the backup under way whose keeper tells `reads`; 0 none */
 	int64_t reads;  /* bytes that it will have read */
 };

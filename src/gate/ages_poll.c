@@ -54,19 +54,20 @@ static void on_group(void *data, const struct pbs_group *group)
 	struct ages *ages = data;
 	uint64_t guest = 0;
 
-	if ((strcmp(group->type, "vm") == 0 || strcmp(group->type, "ct") == 0) &&
-		digits_parse(group->id, strlen(group->id), UINT32_MAX, &guest))
-		ages_seen(ages, ages->storage, (uint32_t)guest, group->last_backup_s * MS_SECOND);
+	if ((strcmp(group->type, "vm") != 0 && strcmp(group->type, "ct") != 0) ||
+		!digits_parse(group->id, strlen(group->id), UINT32_MAX, &guest))
+		return;
+	ages_seen(ages, ages->storage, (uint32_t)guest, group->last_backup_s * MS_SECOND);
+	ages_is_lxc(ages, ages->storage, (uint32_t)guest, strcmp(group->type, "ct") == 0);
 }
 
 /* pve-storage PVE/Storage/PBSPlugin.pm print_volid(): "STORAGE:backup/vm/100/TIME"; a file is
- * "STORAGE:backup/vzdump-qemu-100-...". */
-static bool is_snapshot(const char *volid)
+ * "STORAGE:backup/vzdump-qemu-100-..." (PVE/Storage.pm archive_info()). */
+static bool is_named(const char *volid, const char *start)
 {
 	const char *name = strchr(volid, ':');
 
-	return name &&
-		(strncmp(name, ":backup/vm/", 11) == 0 || strncmp(name, ":backup/ct/", 11) == 0);
+	return name && strncmp(name, start, strlen(start)) == 0;
 }
 
 static void on_content(void *data, const struct pve_backup *backup)
@@ -76,8 +77,11 @@ static void on_content(void *data, const struct pve_backup *backup)
 	int64_t utc_ms = backup->ctime_s * MS_SECOND;
 
 	ages_seen(ages, ages->storage, backup->vmid, utc_ms);
+	ages_is_lxc(ages, ages->storage, backup->vmid,
+		is_named(backup->volid, ":backup/ct/") ||
+			is_named(backup->volid, ":backup/vzdump-lxc-"));
 	/* A snapshot's size is what it would restore to. */
-	if (is_snapshot(backup->volid)) {
+	if (is_named(backup->volid, ":backup/vm/") || is_named(backup->volid, ":backup/ct/")) {
 		if (shelf)
 			shelf->files = false;
 	} else if (backup->size > 0) {

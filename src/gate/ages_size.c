@@ -47,6 +47,15 @@ void ages_moved(struct ages *ages, const char *storage, uint32_t guest, enum mov
 	ages->sizes_new = true;
 }
 
+void ages_is_lxc(struct ages *ages, const char *storage, uint32_t guest, bool lxc)
+{
+	struct shelf *shelf = guest ? ages_shelf(ages, storage) : NULL;
+	struct age *age = shelf ? shelf_age(shelf, guest) : NULL;
+
+	if (age)
+		age->lxc = lxc;
+}
+
 void ages_reads(
 	struct ages *ages, int64_t ticket, const char *storage, uint32_t guest, int64_t bytes)
 {
@@ -96,6 +105,8 @@ static struct opt size_of(
 	const struct age *age = shelf ? shelf_find(shelf, guest) : NULL;
 	struct opt size = age ? age_moved(age, as, now_utc_ms) : OPT_NONE;
 
+	if (as == MOVED_READ && age && age->lxc)
+		return OPT(0);
 	if (size.known || as != MOVED_READ)
 		return size;
 	if (set && set->pve[0] && shelf && shelf->files)
@@ -130,6 +141,7 @@ static bool put(json_t *list, const struct shelf *shelf, const struct age *age, 
 	json_t *object = json_object();
 	bool ok = object && json_put_text(object, "storage", shelf->storage) &&
 		json_put_int(object, "guest", age->guest) &&
+		json_put_bool(object, "lxc", age->lxc) &&
 		json_put_text(object, "as", moved_word(as)) &&
 		json_put_int(object, "bytes", age->moved[as].bytes.v) &&
 		json_put_int(object, "utc_ms", age->moved[as].utc_ms) &&
@@ -186,16 +198,20 @@ static bool take(struct ages *ages, const json_t *object, int64_t now_utc_ms)
 	char storage[STORAGE_NAME_MAX] = "", word[16] = "";
 	int64_t guest = 0, bytes = 0, utc_ms = 0;
 	enum moved as;
+	bool lxc = false;
 
 	if (!json_copy_text(object, "storage", storage, sizeof(storage), NULL) ||
 		!json_get_int(object, "guest", 1, UINT32_MAX, &guest, NULL) ||
 		!json_copy_text(object, "as", word, sizeof(word), NULL) ||
 		!json_get_int(object, "bytes", 0, BYTES_MAX, &bytes, NULL) ||
-		!json_get_int(object, "utc_ms", 0, INT64_MAX, &utc_ms, NULL))
+		!json_get_int(object, "utc_ms", 0, INT64_MAX, &utc_ms, NULL) ||
+		!json_may_bool(object, "lxc", &lxc, NULL))
 		return false;
 	as = moved_parse(word);
-	if (as && now_utc_ms - utc_ms <= KEPT_MS)
+	if (as && now_utc_ms - utc_ms <= KEPT_MS) {
 		ages_moved(ages, storage, (uint32_t)guest, as, bytes, utc_ms);
+		ages_is_lxc(ages, storage, (uint32_t)guest, lxc);
+	}
 	return as != MOVED_NONE;
 }
 

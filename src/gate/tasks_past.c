@@ -91,6 +91,7 @@ static int64_t utc_s(const struct reading_past *at, int64_t local_s)
 static void note_moved(struct ages *ages, const char *storage, uint32_t guest,
 	const struct pve_log_facts *facts, int64_t utc_ms)
 {
+	ages_is_lxc(ages, storage, guest, facts->lxc);
 	if (facts->read.known)
 		ages_moved(ages, storage, guest, MOVED_READ, facts->read.v, utc_ms);
 	if (facts->written.known)

@@ -155,7 +155,7 @@ ok 'told, relaxed' told_too_slow ': 30% is protected instead, with which it stil
 ok 'to the least that the rule allows' protects "$T_t" 300000
 ok 'and the record tells it' recorded_too_slow "$T_t" throttle
 job u "$(onto_store '201, 202')"
-ok 'what a container sent counts as the least that it read' protects "$T_u" 300000
+ok 'with a container, which no keeper slows, it is as well' protects "$T_u" 300000
 job v "$(onto_store '201, 204')"
 ok 'with a guest whose snapshots alone are known nothing is foreseen' protects "$T_v" 800000
 job w "$(onto_store '205')"

@@ -231,6 +231,31 @@ static void what_was_read_is_not_taken_for_what_arrived(void **state)
 	close_ages(&gate, ages);
 }
 
+/* No keeper slows it, so that a keeper's pace says nothing of it. */
+static void a_container_takes_no_time_by_what_keepers_tell(void **state)
+{
+	const uint32_t guests[] = {100, 101};
+	struct room *room = *state;
+	struct ages *ages = NULL;
+	struct gate gate;
+
+	room_open_store(room);
+	open_ages(room, &gate, &ages);
+	ages_moved(ages, "backup", 100, MOVED_READ, 2000, clock_now().utc_ms);
+	ages_moved(ages, "backup", 101, MOVED_WRITTEN, 300, clock_now().utc_ms);
+	assert_int_equal(size_of(ages, MOVED_READ, guests, 2, now.utc_ms), 2300);
+	ages_is_lxc(ages, "backup", 101, true);
+	assert_int_equal(size_of(ages, MOVED_READ, guests, 2, now.utc_ms), 2000);
+	assert_int_equal(written_size(ages, 101), 300);
+	close_ages(&gate, ages);
+	open_ages(room, &gate, &ages);
+	assert_int_equal(size_of(ages, MOVED_READ, guests, 2, now.utc_ms), 2000);
+	/* The number is another guest's now. */
+	ages_is_lxc(ages, "backup", 101, false);
+	assert_int_equal(size_of(ages, MOVED_READ, guests, 2, now.utc_ms), 2300);
+	close_ages(&gate, ages);
+}
+
 static void a_job_s_size_is_known_with_that_of_each_guest(void **state)
 {
 	const uint32_t guests[] = {100, 101, 102};
@@ -363,6 +388,8 @@ int main(void)
 			what_was_read_is_not_taken_for_what_arrived, room_setup, room_teardown),
 		cmocka_unit_test_setup_teardown(
 			a_job_s_size_is_known_with_that_of_each_guest, room_setup, room_teardown),
+		cmocka_unit_test_setup_teardown(
+			a_container_takes_no_time_by_what_keepers_tell, room_setup, room_teardown),
 		cmocka_unit_test_setup_teardown(
 			sizes_are_forgotten_after_a_long_while, room_setup, room_teardown),
 		cmocka_unit_test_setup_teardown(sizes_survive_the_gate, room_setup, room_teardown),
