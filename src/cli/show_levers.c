@@ -20,36 +20,60 @@ static const char *path_text(const json_t *object, char *text)
 	return text;
 }
 
-/* Each array that backups are slowed on: what it keeps, what they get, and why. */
-static void arrays_text(
-	const struct out *out, const json_t *list, const char *indent, struct buf *buf)
+/* "T17"; nothing where no ticket is known. */
+static void ticket_cell(const json_t *object, struct table *table)
 {
-	static const char *const names[] = {
-		"ARRAY", "JOBS", "PATH", "WAY", "KEPT", "PROTECTED", "BACKUPS MOVE"};
-	char text[2 * UNITS_TEXT_MAX];
+	struct opt ticket = out_int_of(object, "ticket");
+	char text[24] = "";
+
+	if (ticket.known && ticket.v)
+		snprintf(text, sizeof(text), "T%lld", (long long)ticket.v);
+	table_cell(table, text);
+}
+
+/* A table with a row for each of `list`; nothing where it is empty. */
+struct shape {
+	size_t n_names;
+	const char *const *names;
+	void (*row)(const struct out *out, const json_t *one, struct table *table);
+};
+
+static void rows(const struct out *out, const struct shape *shape, const json_t *list,
+	const char *indent, struct buf *buf)
+{
 	struct table table;
 	size_t i;
 
 	if (!json_array_size(list))
 		return;
-	table_start(&table, CLI_COUNT(names), names);
-	for (i = 0; i < json_array_size(list); i++) {
-		const json_t *array = json_array_get(list, i);
-
-		snprintf(text, sizeof(text), "%.40s/%.40s", out_text_of(array, "nas"),
-			out_text_of(array, "array"));
-		table_cell(&table, text);
-		snprintf(text, sizeof(text), "%lld", (long long)out_int_of(array, "jobs").v);
-		table_cell(&table, text);
-		table_cell(&table, path_text(array, text));
-		table_cell(&table, out_text_of(array, "way"));
-		table_cell(&table, out_percent(out_int_of(array, "share_ppm"), text));
-		table_cell(&table, out_percent(out_int_of(array, "protect_ppm"), text));
-		table_cell(&table, out_rate(out_int_of(array, "pace"), text));
-		table_note(&table, out_text_of(array, "text"));
-	}
+	table_start(&table, shape->n_names, shape->names);
+	for (i = 0; i < json_array_size(list); i++)
+		shape->row(out, json_array_get(list, i), &table);
 	table_print(out, &table, indent, buf);
 }
+
+/* Each array that backups are slowed on: what it keeps, what they get, and why. */
+static void array_row(const struct out *out, const json_t *array, struct table *table)
+{
+	char text[2 * UNITS_TEXT_MAX];
+
+	(void)out;
+	snprintf(text, sizeof(text), "%.40s/%.40s", out_text_of(array, "nas"),
+		out_text_of(array, "array"));
+	table_cell(table, text);
+	snprintf(text, sizeof(text), "%lld", (long long)out_int_of(array, "jobs").v);
+	table_cell(table, text);
+	table_cell(table, path_text(array, text));
+	table_cell(table, out_text_of(array, "way"));
+	table_cell(table, out_percent(out_int_of(array, "share_ppm"), text));
+	table_cell(table, out_percent(out_int_of(array, "protect_ppm"), text));
+	table_cell(table, out_rate(out_int_of(array, "pace"), text));
+	table_note(table, out_text_of(array, "text"));
+}
+
+static const char *const array_names[] = {
+	"ARRAY", "JOBS", "PATH", "WAY", "KEPT", "PROTECTED", "BACKUPS MOVE"};
+static const struct shape array_shape = {CLI_COUNT(array_names), array_names, array_row};
 
 static void touches(const json_t *lever, struct table *table)
 {
@@ -78,70 +102,48 @@ static const char *delay_text(const json_t *lever, char *text)
 	return text;
 }
 
-static void levers_rows(
-	const struct out *out, const json_t *list, const char *indent, struct buf *buf)
+static void lever_row(const struct out *out, const json_t *lever, struct table *table)
 {
-	static const char *const names[] = {"LEVER", "ON", "STANDS", "SINCE", "EXPIRES", "ACTS IN"};
 	char text[2 * UNITS_TEXT_MAX];
-	struct table table;
-	size_t i;
+	bool set = json_is_true(json_object_get(lever, "set"));
 
-	if (!json_array_size(list))
-		return;
-	table_start(&table, CLI_COUNT(names), names);
-	for (i = 0; i < json_array_size(list); i++) {
-		const json_t *lever = json_array_get(list, i);
-		bool set = json_is_true(json_object_get(lever, "set"));
-
-		table_cell(&table, out_text_of(lever, "lever"));
-		table_cell(&table, out_text_of(lever, "target"));
-		table_cell(&table, set ? path_text(lever, text) : "free");
-		table_cell(
-			&table, set ? out_when(out, out_int_of(lever, "since_utc_ms"), text) : "");
-		table_cell(
-			&table, set ? out_when(out, out_int_of(lever, "until_utc_ms"), text) : "");
-		table_cell(&table, delay_text(lever, text));
-		table_note(&table, out_text_of(lever, "trouble"));
-		if (*out_text_of(lever, "hidden_by")) {
-			snprintf(text, sizeof(text), "the rule '%.60s' hides it",
-				out_text_of(lever, "hidden_by"));
-			table_note(&table, text);
-		}
-		touches(lever, &table);
+	table_cell(table, out_text_of(lever, "lever"));
+	table_cell(table, out_text_of(lever, "target"));
+	table_cell(table, set ? path_text(lever, text) : "free");
+	table_cell(table, set ? out_when(out, out_int_of(lever, "since_utc_ms"), text) : "");
+	table_cell(table, set ? out_when(out, out_int_of(lever, "until_utc_ms"), text) : "");
+	table_cell(table, delay_text(lever, text));
+	table_note(table, out_text_of(lever, "trouble"));
+	if (*out_text_of(lever, "hidden_by")) {
+		snprintf(text, sizeof(text), "the rule '%.60s' hides it",
+			out_text_of(lever, "hidden_by"));
+		table_note(table, text);
 	}
-	table_print(out, &table, indent, buf);
+	touches(lever, table);
 }
 
-static void tasks_rows(
-	const struct out *out, const json_t *list, const char *indent, struct buf *buf)
+static const char *const lever_names[] = {"LEVER", "ON", "STANDS", "SINCE", "EXPIRES", "ACTS IN"};
+static const struct shape lever_shape = {CLI_COUNT(lever_names), lever_names, lever_row};
+
+static void task_row(const struct out *out, const json_t *task, struct table *table)
 {
-	static const char *const names[] = {"TASK", "ON", "STORAGE", "NAS", "TICKET", "SINCE"};
 	char text[UNITS_TEXT_MAX];
-	struct table table;
-	size_t i;
 
-	if (!json_array_size(list))
-		return;
-	table_start(&table, CLI_COUNT(names), names);
-	for (i = 0; i < json_array_size(list); i++) {
-		const json_t *task = json_array_get(list, i);
-		struct opt ticket = out_int_of(task, "ticket");
-
-		table_cell(&table, out_text_of(task, "kind"));
-		table_cell(&table,
-			*out_text_of(task, "node") ? out_text_of(task, "node")
-						   : out_text_of(task, "server"));
-		table_cell(&table, out_text_of(task, "storage"));
-		table_cell(&table, out_text_of(task, "nas"));
-		snprintf(text, sizeof(text), "T%lld", (long long)ticket.v);
-		table_cell(&table, ticket.known && ticket.v ? text : "");
-		table_cell(&table, out_when(out, out_int_of(task, "since_utc_ms"), text));
-		if (json_is_true(json_object_get(task, "stopped")))
-			table_note(&table, "stopped; runs again when the rebuild is done");
-		table_note(&table, out_text_of(task, "text"));
-	}
-	table_print(out, &table, indent, buf);
+	table_cell(table, out_text_of(task, "kind"));
+	table_cell(table,
+		*out_text_of(task, "node") ? out_text_of(task, "node")
+					   : out_text_of(task, "server"));
+	table_cell(table, out_text_of(task, "storage"));
+	table_cell(table, out_text_of(task, "nas"));
+	ticket_cell(task, table);
+	table_cell(table, out_when(out, out_int_of(task, "since_utc_ms"), text));
+	if (json_is_true(json_object_get(task, "stopped")))
+		table_note(table, "stopped; runs again when the rebuild is done");
+	table_note(table, out_text_of(task, "text"));
 }
+
+static const char *const task_names[] = {"TASK", "ON", "STORAGE", "NAS", "TICKET", "SINCE"};
+static const struct shape task_shape = {CLI_COUNT(task_names), task_names, task_row};
 
 /* A server that cannot be asked, or has not what the settings name, is worth a line. */
 static void servers_text(
@@ -175,7 +177,7 @@ bool show_levers(
 	json_t *moved = json_array();
 	char when[UNITS_TEXT_MAX];
 
-	arrays_text(out, out_list_of(answer, "arrays"), indent, buf);
+	rows(out, &array_shape, out_list_of(answer, "arrays"), indent, buf);
 	for (i = 0; moved && i < json_array_size(list); i++) {
 		json_t *lever = json_array_get(list, i);
 
@@ -183,9 +185,9 @@ bool show_levers(
 			*out_text_of(lever, "trouble"))
 			json_array_append(moved, lever);
 	}
-	levers_rows(out, moved, indent, buf);
+	rows(out, &lever_shape, moved, indent, buf);
 	json_decref(moved);
-	tasks_rows(out, out_list_of(answer, "tasks"), indent, buf);
+	rows(out, &task_shape, out_list_of(answer, "tasks"), indent, buf);
 	servers_text(out, out_list_of(answer, "servers"), indent, buf);
 	if (frozen.known && frozen.v > out->now_utc_ms)
 		buf_addf(buf, "%sno lever is moved before %s\n", indent,
@@ -212,29 +214,26 @@ static const char *action_text(const char *said, char *text, size_t size)
 	return text;
 }
 
+static void action_row(const struct out *out, const json_t *action, struct table *table)
+{
+	char text[UNITS_TEXT_MAX], said[128];
+
+	table_cell(table, out_when(out, out_int_of(action, "time_utc_ms"), text));
+	table_cell(table, out_text_of(action, "lever"));
+	table_cell(table, out_text_of(action, "target"));
+	table_cell(table, action_text(out_text_of(action, "before"), said, sizeof(said)));
+	table_cell(table,
+		json_is_true(json_object_get(action, "put_back"))
+			? "put back"
+			: action_text(out_text_of(action, "after"), said, sizeof(said)));
+	ticket_cell(action, table);
+	table_note(table, out_text_of(action, "why"));
+}
+
+static const char *const action_names[] = {"TIME", "LEVER", "ON", "BEFORE", "AFTER", "TICKET"};
+static const struct shape action_shape = {CLI_COUNT(action_names), action_names, action_row};
+
 void show_lever_actions(const struct out *out, const json_t *list, struct buf *buf)
 {
-	static const char *const names[] = {"TIME", "LEVER", "ON", "BEFORE", "AFTER", "TICKET"};
-	char text[UNITS_TEXT_MAX], said[128];
-	struct table table;
-	size_t i;
-
-	table_start(&table, CLI_COUNT(names), names);
-	for (i = 0; i < json_array_size(list); i++) {
-		const json_t *action = json_array_get(list, i);
-		struct opt ticket = out_int_of(action, "ticket");
-
-		table_cell(&table, out_when(out, out_int_of(action, "time_utc_ms"), text));
-		table_cell(&table, out_text_of(action, "lever"));
-		table_cell(&table, out_text_of(action, "target"));
-		table_cell(&table, action_text(out_text_of(action, "before"), said, sizeof(said)));
-		table_cell(&table,
-			json_is_true(json_object_get(action, "put_back"))
-				? "put back"
-				: action_text(out_text_of(action, "after"), said, sizeof(said)));
-		snprintf(text, sizeof(text), "T%lld", (long long)ticket.v);
-		table_cell(&table, ticket.known && ticket.v ? text : "");
-		table_note(&table, out_text_of(action, "why"));
-	}
-	table_print(out, &table, "", buf);
+	rows(out, &action_shape, list, "", buf);
 }
