@@ -11,7 +11,6 @@
 #include "base/log.h"
 #include "gate/floor_lever_impl.h"
 #include "gate/gate.h"
-#include "gate/levers.h"
 
 #define RETIRED_MS ((FLOOR_SPAN_S + 60) * MS_SECOND)
 
@@ -377,75 +376,6 @@ void floor_levers_settings(struct floor_levers *levers)
 		log_err("A NAS's levers cannot be set up: %s", err.text);
 }
 
-/* ---- what a gate before this one left ---- */
-
-#define ORPHANS 32
-
-struct orphans {
-	struct floor_levers *levers;
-	size_t n;
-	struct {
-		char lever[24], target[NAS_NAME_MAX + MD_NAME_MAX], before[96];
-	} of[ORPHANS];
-};
-
-static void take_orphan(struct orphans *orphans, const struct store_lever *action)
-{
-	if (orphans->n == ORPHANS)
-		return;
-	snprintf(orphans->of[orphans->n].lever, sizeof(orphans->of[0].lever), "%s", action->lever);
-	snprintf(orphans->of[orphans->n].target, sizeof(orphans->of[0].target), "%s",
-		action->target);
-	snprintf(orphans->of[orphans->n].before, sizeof(orphans->of[0].before), "%s",
-		action->before);
-	orphans->n++;
-}
-
-static void take_moved(void *data, const struct store_lever *action)
-{
-	struct orphans *orphans = data;
-	bool floor = strcmp(action->lever, "sync-speed") == 0;
-	const char *slash = strrchr(action->target, '/');
-	struct floor_array *array = NULL;
-	struct floor_lever *lever;
-	char nas[NAS_NAME_MAX];
-
-	if (!floor && strcmp(action->lever, "check") != 0)
-		return;
-	if (slash && slash - action->target < NAS_NAME_MAX) {
-		snprintf(nas, sizeof(nas), "%.*s", (int)(slash - action->target), action->target);
-		lever = floor_lever_find(orphans->levers, nas);
-		array = lever ? floor_array_get(lever, slash + 1) : NULL;
-	}
-	if (!array) {
-		take_orphan(orphans, action);
-	} else if (floor) {
-		array->floor_moved = array->floor_recorded = true;
-		snprintf(array->before, sizeof(array->before), "%s", action->before);
-	} else {
-		array->check_moved = array->check_recorded = true;
-		snprintf(array->check_before, sizeof(array->check_before), "%s", action->before);
-	}
-}
-
-static bool take_record(struct floor_levers *levers, struct err *err)
-{
-	struct orphans orphans = {.levers = levers};
-	size_t i;
-
-	if (!store_levers_moved(levers->gate->store, take_moved, &orphans, err))
-		return false;
-	for (i = 0; i < orphans.n; i++) {
-		log_warning("The record says that %s of %s is moved, whose levers are not set up "
-			    "any more: the NAS undoes that by itself after %d min",
-			orphans.of[i].lever, orphans.of[i].target, FLOOR_SPAN_S / 60);
-		levers_record(levers->gate, 0, orphans.of[i].lever, orphans.of[i].target,
-			orphans.of[i].before, orphans.of[i].before,
-			"the NAS is no longer set up, and undoes by itself", true);
-	}
-	return true;
-}
-
 bool floor_levers_open(struct gate *gate, struct floor_levers **ret, struct err *err)
 {
 	struct floor_levers *levers = calloc(1, sizeof(*levers));
@@ -459,7 +389,7 @@ bool floor_levers_open(struct gate *gate, struct floor_levers **ret, struct err 
 		return false;
 	}
 	/* What the NAS itself says is moved is freed also without the record. */
-	if (!take_record(levers, &unread))
+	if (!floor_take_record(levers, &unread))
 		log_err("The record does not tell which levers are moved: %s", unread.text);
 	*ret = levers;
 	return true;

@@ -108,6 +108,8 @@ void floor_forget_name(struct floor_lever *lever);
 /* It is asked anew what is moved there, and whether it knows names. */
 void floor_list_again(struct floor_lever *lever);
 
+/* Takes over what the record says a gate before this one left moved. */
+bool floor_take_record(struct floor_levers *levers, struct err *err);
 /* Into the record, before it is done. False where it must not be done. */
 bool floor_record(const struct floor_lever *lever, struct floor_array *array);
 bool floor_record_check(const struct floor_lever *lever, struct floor_array *array);

@@ -110,3 +110,72 @@ void floor_check_put_back(
 			array->name, lever->settings.name, why, lever->settings.name, array->name);
 	floor_check_forget(lever, array, why);
 }
+
+/* ---- what a gate before this one left ---- */
+
+#define ORPHANS 32
+
+struct orphans {
+	struct floor_levers *levers;
+	size_t n;
+	struct {
+		char lever[24], target[NAS_NAME_MAX + MD_NAME_MAX], before[96];
+	} of[ORPHANS];
+};
+
+static void take_orphan(struct orphans *orphans, const struct store_lever *action)
+{
+	if (orphans->n == ORPHANS)
+		return;
+	snprintf(orphans->of[orphans->n].lever, sizeof(orphans->of[0].lever), "%s", action->lever);
+	snprintf(orphans->of[orphans->n].target, sizeof(orphans->of[0].target), "%s",
+		action->target);
+	snprintf(orphans->of[orphans->n].before, sizeof(orphans->of[0].before), "%s",
+		action->before);
+	orphans->n++;
+}
+
+static void take_moved(void *data, const struct store_lever *action)
+{
+	struct orphans *orphans = data;
+	bool floor = strcmp(action->lever, "sync-speed") == 0;
+	const char *slash = strrchr(action->target, '/');
+	struct floor_array *array = NULL;
+	struct floor_lever *lever;
+	char nas[NAS_NAME_MAX];
+
+	if (!floor && strcmp(action->lever, "check") != 0)
+		return;
+	if (slash && slash - action->target < NAS_NAME_MAX) {
+		snprintf(nas, sizeof(nas), "%.*s", (int)(slash - action->target), action->target);
+		lever = floor_lever_find(orphans->levers, nas);
+		array = lever ? floor_array_get(lever, slash + 1) : NULL;
+	}
+	if (!array) {
+		take_orphan(orphans, action);
+	} else if (floor) {
+		array->floor_moved = array->floor_recorded = true;
+		snprintf(array->before, sizeof(array->before), "%s", action->before);
+	} else {
+		array->check_moved = array->check_recorded = true;
+		snprintf(array->check_before, sizeof(array->check_before), "%s", action->before);
+	}
+}
+
+bool floor_take_record(struct floor_levers *levers, struct err *err)
+{
+	struct orphans orphans = {.levers = levers};
+	size_t i;
+
+	if (!store_levers_moved(levers->gate->store, take_moved, &orphans, err))
+		return false;
+	for (i = 0; i < orphans.n; i++) {
+		log_warning("The record says that %s of %s is moved, whose levers are not set up "
+			    "any more: the NAS undoes that by itself after %d min",
+			orphans.of[i].lever, orphans.of[i].target, FLOOR_SPAN_S / 60);
+		levers_record(levers->gate, 0, orphans.of[i].lever, orphans.of[i].target,
+			orphans.of[i].before, orphans.of[i].before,
+			"the NAS is no longer set up, and undoes by itself", true);
+	}
+	return true;
+}

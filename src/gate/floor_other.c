@@ -18,7 +18,8 @@
 #define MARK_CHARS 8  /* of the digest, for uniqueness */
 
 /* The machine ID itself is not to be shown to others (machine-id(5)). */
-#define GATE_ID SD_ID128_MAKE(4b, 1d, 0f, 62, 9a, 3c, 47, 5e, 8e, 21, b7, d4, 06, f9, 5a, 13)
+static const sd_id128_t gate_id = {.bytes = {0x4b, 0x1d, 0x0f, 0x62, 0x9a, 0x3c, 0x47, 0x5e, 0x8e,
+					   0x21, 0xb7, 0xd4, 0x06, 0xf9, 0x5a, 0x13}};
 
 static bool plain(char c)
 {
@@ -34,7 +35,7 @@ void floor_name(const struct settings *settings, char ret[ORDER_NAME_MAX])
 	size_t i, n = 0, len = strlen(settings->database);
 
 	/* Without one (a container that was never set up) the node and the path must do. */
-	if (sd_id128_get_machine_app_specific(GATE_ID, &machine) < 0)
+	if (sd_id128_get_machine_app_specific(gate_id, &machine) < 0)
 		machine = SD_ID128_NULL;
 	memcpy(text, &machine, sizeof(machine));
 	memcpy(text + sizeof(machine), settings->database, len);
