@@ -237,6 +237,8 @@ static void step_run(struct step *st)
 		return;
 	}
 	step_phase(st);
+	if (s->past)
+		st->ret->reason = STEER_NO_GRIP;
 	if (st->rest_max > 0 && s->path == STEER_REST && s->force_ms)
 		steer_again(st, s->force_ms + st->rest_max);
 }
@@ -331,14 +333,6 @@ static void step_begin(struct step *st)
 	note_force(st);
 }
 
-/* The path is moved by what was measured. */
-static bool steered(enum steer_phase phase)
-{
-	return phase == STEER_PHASE_MEASURE || phase == STEER_PHASE_PROBE ||
-		phase == STEER_PHASE_SLICE || phase == STEER_PHASE_REST ||
-		phase == STEER_PHASE_STEADY;
-}
-
 static void step_end(struct step *st)
 {
 	struct steer *s = st->s;
@@ -350,8 +344,6 @@ static void step_end(struct step *st)
 		st->ret->share_ppm = sum_share(&window);
 	st->ret->pace = sum_pace(&window);
 	st->ret->no_grip = s->no_grip || s->past;
-	if (s->past && steered(s->phase))
-		st->ret->reason = STEER_NO_GRIP;
 	if (s->phase == STEER_PHASE_SLICE || s->phase == STEER_PHASE_REST)
 		st->ret->way = STEER_SLICES;
 	else if (s->phase == STEER_PHASE_STEADY || s->phase == STEER_PHASE_FIXED)

@@ -140,15 +140,12 @@ static void remember_far(struct step *st)
 	s->far_at_ppm = st->at_ppm;
 }
 
-void grip_give_up(struct step *st)
+static void give_up(struct step *st)
 {
 	struct steer *s = st->s;
 	struct opt was = calm_pace(st);
-	int64_t does;
+	int64_t does = s->shut.kept / s->shut.ms;
 
-	if (s->shut.ms <= 0)
-		return;
-	does = s->shut.kept / s->shut.ms;
 	remember_far(st);
 	if (!was.known || does < rate_muldiv(was.v, STEER_BACK_PPM, PPM))
 		calm_set(st, does);
@@ -164,9 +161,9 @@ bool grip_gave_up(struct step *st)
 	const struct steer *s = st->s;
 
 	if (s->shut.ms <= 0 || st->now - s->rest_ms < GIVE_UP_MS ||
-		s->shut.moved / s->shut.ms <= sight_quiet_level(st))
+		s->shut.moved / s->shut.ms <= held_level(st))
 		return false;
-	grip_give_up(st);
+	give_up(st);
 	return true;
 }
 

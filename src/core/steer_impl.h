@@ -78,8 +78,6 @@ bool grip_others_write(const struct step *st);
 /* A rest has lasted so long, and clients write on and nothing comes back, that it cannot help:
  * true, and what is seen now is what the levers can do. */
 bool grip_gave_up(struct step *st);
-/* The same of a rest that has lasted as long as any may. */
-void grip_give_up(struct step *st);
 /* Who writes past the levers does not just now. */
 bool grip_lull(const struct step *st);
 /* A rest that shall show what is written past the levers lasts so long. */

@@ -180,11 +180,10 @@ void slice_rest_step(struct step *st)
 	if (least < REST_ABOVE_MS && calm_above(s))
 		least = REST_ABOVE_MS;
 	left = -credit_now(st);
-	if (lasted >= least && rest_may_end(st) && (left <= 0 || lasted > REST_MOST_MS)) {
-		if (left > 0) {
-			grip_give_up(st);
+	if (lasted >= least && rest_may_end(st) &&
+		(left <= 0 || st->now - s->rest_ms > REST_MOST_MS)) {
+		if (left > 0)
 			s->credit = 0;
-		}
 		slice_learn(st);
 		if (choose_slice(st))
 			slice_begin(st);

@@ -249,15 +249,18 @@ static void watch_end(void)
 	holds(w.in.jobs > 0 || w.out.path == STEER_FREE, "no job, and not free");
 }
 
-/* Where levers cannot rest, a limit may have to be as low as that: but only where it helps. And who
+/* Where levers cannot rest, or not for long enough to make up for a breath, a limit may have to be
+ * as low as that: but only where it helps. And who
  * protects all of it leaves nothing. */
 static bool must_strangle(void)
 {
 	int64_t shut = pace_beside(w.foreign + w.in.range.least_rate);
+	int64_t breath = w.delay > 2000 ? w.delay : 2000;
 
 	if (w.in.rule.over_ms > MS_HOUR || w.in.rule.protect_ppm > 970000)
 		return true;
-	return !w.in.range.rest_max_ms &&
+	return w.in.range.rest_max_ms / 1000 * (1000000 - w.in.rule.protect_ppm) <
+		breath / 1000 * w.in.rule.protect_ppm &&
 		pace_beside(w.foreign + 600000) < shut / 100 * (w.in.rule.protect_ppm / 10000);
 }
 

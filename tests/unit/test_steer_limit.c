@@ -133,6 +133,14 @@ static void a_limit_that_cannot_be_lower_and_does_not_help_is_given_up(void **st
 	assert_int_equal(w.out.reason, STEER_NO_GRIP);
 	assert_true(w.out.path == STEER_OPEN || w.out.rate > 4 * MBS);
 	assert_true(w.out.share_ppm.v < 110000); /* of what it did before */
+	w.in.array = NULL;
+	wait(2000);
+	assert_int_equal(w.out.reason, STEER_BLIND);
+	w.in.array = &w.array;
+	w.in.jobs = 0; /* who comes next is not held to it */
+	look(1);
+	assert_false(w.out.no_grip);
+	assert_int_equal(w.out.reason, STEER_NO_JOB);
 }
 
 static void a_limit_above_what_is_written_is_none(void **state)
