@@ -181,15 +181,18 @@ static const struct pbs_settings *sort_out(
 		memcpy(target, other, sizeof(other));
 		set = NULL;
 	}
-	for (i = 0; !set && i < settings->n_pbs; i++) {
-		target_at(settings->pbs[i].api.name, settings->pbs[i].api.url, other);
+	if (set)
+		return set;
+	for (i = 0; i < settings->n_pbs; i++) {
+		const char *name = settings->pbs[i].api.name;
+
+		target_at(name, settings->pbs[i].api.url, other);
 		if (strcmp(target, other) != 0)
 			continue;
-		set = &settings->pbs[i];
-		rename_row(levers->gate, target, set->api.name, after,
-			"that address is configured again");
+		rename_row(levers->gate, target, name, after, "that address is configured again");
+		return &settings->pbs[i];
 	}
-	return set;
+	return NULL;
 }
 
 void pbs_levers_sort_out(struct pbs_levers *levers, bool at_start,

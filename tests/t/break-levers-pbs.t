@@ -83,7 +83,7 @@ other_start() {
 	OTHER_PORT=$(sed -n '1s/ .*//p' "$OTHER/ready")
 }
 other_conf() {
-	servers_conf "$@"
+	servers_conf
 	sed -i "s|https://127.0.0.1:$PBS_PORT|https://127.0.0.1:$OTHER_PORT|" "$CONF"
 }
 other_rule() { state_is "$OTHER" "'$NAME' in state['rules']" true; }

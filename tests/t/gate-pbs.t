@@ -183,24 +183,24 @@ text_says() {
 	REBUILDGATE_SOCKET=$SOCK "$BUILD/rebuildgate" "$1" >"$SCRATCH/text" 2>&1
 	grep -qE -- "$2" "$SCRATCH/text"
 }
-ok 'all is well: its lever has no trouble' wait_for 20 levers_are "$LEVER['trouble']" null
+ok 'all is well: its lever has no trouble' wait_for 20 levers_are "${LEVER}['trouble']" null
 server_stop "$PBS_PID"
-ok 'a server that fails while nothing is set: its lever says so' wait_for 30 levers_are "'cannot connect' in ($LEVER['trouble'] or '')" true
+ok 'a server that fails while nothing is set: its lever says so' wait_for 30 levers_are "'cannot connect' in (${LEVER}['trouble'] or '')" true
 ok 'also as text' wait_for 5 text_says levers '^    .*cannot connect'
 ok 'and in status' wait_for 5 text_says status '^ *traffic-control +pbs1 +free'
 server_start pbs
-ok 'it is back, and the trouble gone' wait_for 90 levers_are "$LEVER['trouble']" null
+ok 'it is back, and the trouble gone' wait_for 90 levers_are "${LEVER}['trouble']" null
 edit "$PBS" "state['datastores'].update(moved=state['datastores'].pop('store')) and None"
 sed -i 's/datastore = "store"/datastore = "gone"/' "$CONF"
 gate_kill TERM
 gate_start
-ok 'a datastore that is not there is a trouble of its server' wait_for 60 levers_are "$SERVER['text']" "there is no datastore 'gone', which storage 'backup' names"
-ok 'which can be used all the same' levers_are "$SERVER['ok']" true
+ok 'a datastore that is not there is a trouble of its server' wait_for 60 levers_are "${SERVER}['text']" "there is no datastore 'gone', which storage 'backup' names"
+ok 'which can be used all the same' levers_are "${SERVER}['ok']" true
 ok 'in the text of levers' text_says levers "^backup server pbs1: there is no datastore 'gone', which storage 'backup' names"
 ok 'and of status' text_says status "backup server pbs1: there is no datastore 'gone'"
 sed -i 's/datastore = "gone"/datastore = "moved"/' "$CONF"
 kill -HUP "$GATE_PID"
-ok 'another one is named that is: the trouble is gone' wait_for 30 levers_are "$SERVER['text']" null
+ok 'another one is named that is: the trouble is gone' wait_for 30 levers_are "${SERVER}['text']" null
 edit "$PBS" "state['datastores'].update(store=state['datastores'].pop('moved')) and None"
 servers_conf ''
 kill -HUP "$GATE_PID"
