@@ -235,6 +235,12 @@ kill -HUP "$GATE_PID"
 UPID=$(edit "$PVE" "task('vzdump', '101', node='pve2', start=time() - 60, lines=['$(start_line 101 backup)'])")
 ok 'with it the job is stopped' wait_for 40 state_is "$PVE" "'endtime' in next(t for t in state['tasks'] if t['upid'] == r'$UPID')" true
 ok 'told and recorded' wait_for 10 logged "A backup on 'pve2' .storage 'backup'. is stopped"
+edit "$PVE" "state['tokens']['gate@pve!rg']['privs']['/nodes/pve2'] = ['Sys.Audit']"
+UPID=$(edit "$PVE" "task('vzdump', '101', node='pve2', start=time() - 60, lines=['$(start_line 101 backup)'])")
+ok 'one that the cluster refuses to stop is shown as that' wait_for 40 tasks_are "[(x['stopped'], x['text']) for x in a['tasks'] if x['upid'] == r'$UPID']" "[(False, 'could not be stopped: the token lacks Sys.Modify on /nodes/pve2')]"
+ok 'and goes on' state_is "$PVE" "'endtime' in next(t for t in state['tasks'] if t['upid'] == r'$UPID')" false
+edit "$PVE" "finish(r'$UPID')"
+edit "$PVE" "state['tokens']['gate@pve!rg']['privs']['/nodes/pve2'] = ['Sys.Audit', 'Sys.Modify']"
 
 # --- ages, and a NAS that cannot be seen -----------------------------------------------------------------
 age_calls() { asked "$1" '/(namespace|groups|content)\b'; }
