@@ -103,14 +103,14 @@ static void read_past(struct step *st, int64_t from_ms)
 	struct opt write = written(st);
 	int64_t ms = st->in->read_at_ms - from_ms;
 
-	if (!write.known)
+	if (!write.known || s->disturbed)
 		return;
 	if (from_ms >= s->rest_ms + STEER_DRAIN_MAX_MS) {
 		s->shut.ms += ms;
 		s->shut.kept += st->rate.v * ms;
 		s->shut.moved += write.v * ms;
 	}
-	if (!s->past || s->disturbed)
+	if (!s->past)
 		return;
 	if (no_cache(st, from_ms))
 		s->past_ms = st->in->read_at_ms;
