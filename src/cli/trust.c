@@ -31,6 +31,18 @@ static bool confirmed(const char *question)
 	return strcmp(line, "yes") == 0;
 }
 
+/* Of this name; NULL where there is none, which is said. */
+static const struct nas_settings *nas_find(
+	const struct settings *settings, const char *config, const char *name, struct err *err)
+{
+	const struct nas_settings *nas = settings_nas(settings, name);
+
+	if (!nas)
+		err_set(err, ERR_INVALID, "there is no NAS '%s' in %s", name,
+			config ? config : SETTINGS_FILE);
+	return nas;
+}
+
 static bool target_find(
 	const char *config, const char *name, struct nas_target *ret, struct err *err)
 {
@@ -40,12 +52,9 @@ static bool target_find(
 
 	if (!cli_settings(config, &settings, err))
 		return false;
-	nas = settings_nas(settings, name);
-	if (!nas) {
-		err_set(err, ERR_INVALID, "there is no NAS '%s' in %s", name,
-			config ? config : SETTINGS_FILE);
+	nas = nas_find(settings, config, name, err);
+	if (!nas)
 		goto out;
-	}
 	if (nas->via != SETTINGS_VIA_SSH) {
 		err_set(err, ERR_INVALID, "NAS '%s' is local: it has no host key", name);
 		goto out;
@@ -215,16 +224,12 @@ static bool levers_find(
 
 	if (!cli_settings(config, &settings, err))
 		return false;
-	nas = settings_nas(settings, name);
-	if (!nas)
-		err_set(err, ERR_INVALID, "there is no NAS '%s' in %s", name,
-			config ? config : SETTINGS_FILE);
-	else if (!nas->levers.set)
+	nas = nas_find(settings, config, name, err);
+	if (nas && !nas->levers.set)
 		err_set(err, ERR_INVALID,
 			"NAS '%s' has no levers in %s: write levers = { }; into it first", name,
 			config ? config : SETTINGS_FILE);
-	else
-		done = true;
+	done = nas && nas->levers.set;
 	if (done)
 		snprintf(ret_key_file, SETTINGS_PATH_MAX, "%s", nas->levers.key_file);
 	settings_free(settings);
