@@ -98,4 +98,27 @@ ok 'the backup goes well' test $? -eq 0
 ok 'then that is over, too' wait_for 20 lever_is 'a["levers"]' '[]'
 ok 'no more was said' errors 1
 
+# The worker is killed as well: QEMU goes on alone, and the job's ticket is lost. The next hook of the node frees the guest.
+rm -f "$SCRATCH/copied" "$QEMU/begin"
+nas_idle
+wait_for 20 operation_is idle
+backup_start
+wait_for 20 grep -q 'copying data of 100' "$TASK"
+nas_rebuild
+ok 'another backup is limited' wait_for 30 jobs_are speed 3000000 3000000
+wait_for 20 lever_is '[l["path"] for l in a["levers"] if l["lever"] == "block-jobs" and l["set"]]' "['limit']"
+# shellcheck disable=SC2046 # all at once
+kill -KILL -- $(keepers) "-$(cat "$SCRATCH/pid")"
+wait "$JOB" 2>/dev/null
+ok 'its worker is killed too: the job is lost' wait_for 30 logged ' lost: '
+ok 'that its guest is slow is said all the same' wait_for 120 errors 2
+ok 'levers say it' wait_for 10 command_says levers "run there, as root:"
+perl "$FAKES/vzdump.pl" run --hook "$BUILD/rebuildgate-vzdump" --log "$SCRATCH/other.log" --pidfile "$SCRATCH/pid" --storage backup \
+	--env "${HOOK_ENV[0]}" --env "${HOOK_ENV[1]}" >/dev/null 2>&1 &
+STARTED+=("$!")
+ok 'the next job, held though it is, frees it' wait_for 30 jobs_are speed 9000000 9000000
+ok 'and tells the gate' wait_for 20 lever_is '[l for l in a["levers"] if l["set"]]' '[]'
+ok 'which records it' test "$(last)" = 1
+kill -KILL -- "-$(cat "$SCRATCH/pid")"
+
 done_testing
