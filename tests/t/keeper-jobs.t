@@ -21,6 +21,7 @@ ok 'a limit is set on every job, those to come as well' wait_for 20 jobs_are 100
 ok 'it is written down' has_note 100
 ok 'the gate is told what is in force' wait_for 20 told '"path": "limit", "rate": 1000000, "n_jobs": 2'
 ok 'and how much moves' wait_for 20 told '"moved": (9[0-9]{5}|10[0-9]{5}),'
+ok 'not what all will read, while one is yet to begin' eval 'told "\"n_jobs\": 2, .*\"total\": null" && ! told "\"n_jobs\": 2, .*\"total\": [0-9]"'
 ok 'with ticket, worker, node and storage' told \
 	"\"ticket\": 17, \"worker\": \\{\"pid\": $(worker), .*\"node\": \"pve1\", \"storage\": \"nas\""
 ok 'without fleecing' told '"fleecing": false'
@@ -68,6 +69,7 @@ ok 'and says so' journal 'guest 100: the backup is over'
 qemu_begin 101
 copied 100
 ok 'then the second' wait_for 20 jobs_are 101 speed $MB
+ok 'what it will read is told' wait_for 20 told '"guest": 101, .*"total": 4000000000'
 ok 'one keeper each' test -z "$(keepers 100)"
 copied 101
 job_wait
