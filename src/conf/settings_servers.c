@@ -34,6 +34,10 @@ void settings_levers(struct nas_settings *nas, struct node group, struct conf_er
 		node_error(group, errors,
 			"'levers' has no effect: floor, stripe_cache and pause_check are all "
 			"false; leave it out");
+	else if (levers->stripe_cache && !levers->floor)
+		node_error(group, errors,
+			"'stripe_cache' has no effect without floor: a larger cache alone leaves a "
+			"rebuild no more of its pace; set floor = true, or leave stripe_cache out");
 }
 
 static int hex_digit(char c)

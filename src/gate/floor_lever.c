@@ -91,6 +91,8 @@ void floor_lever_want(struct floor_lever *lever, const char *array, struct opt k
 	one = floor_array_get(lever, array);
 	if (!one || lever->retired)
 		return;
+	if (!one->want_kib.known)
+		one->no_cache = false;
 	one->want_kib = kib_s;
 	one->want_stripe = stripe;
 	keep_why(one->why, why);
@@ -194,6 +196,9 @@ void floor_lever_state(const struct floor_lever *lever, const char *name, struct
 	ret->since_ms = array->since_ms;
 	if (array->trouble[0] && !lever->failures)
 		keep_why(ret->trouble, array->trouble);
+	if (!ret->trouble[0] && array->no_cache)
+		snprintf(ret->trouble, sizeof(ret->trouble),
+			"without a larger stripe cache: %.180s", array->no_cache_why);
 }
 
 void floor_levers_each(const struct floor_levers *levers,

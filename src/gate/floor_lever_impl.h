@@ -40,7 +40,10 @@ struct floor_array {
 	bool floor_moved, check_moved;
 	bool floor_recorded, check_recorded;
 	struct opt set_kib, set_pages; /* by the last floor that was carried out */
-	bool floor_set;                /* there was one since it was moved */
+	int64_t own_pages;             /* of the cache before us, while set_pages is known */
+	bool no_cache; /* the NAS refused a larger one: not asked for again with this floor */
+	char no_cache_why[FLOOR_WHY_MAX];
+	bool floor_set; /* there was one since it was moved */
 	int64_t renew_ms, pause_renew_ms;
 	int64_t since_ms;
 	char before[96];            /* of the floor, when untouched */

@@ -34,24 +34,44 @@ static bool fresh(const struct floor_array *array, int64_t now)
 	return array->looked_ms && now - array->looked_ms < FRESH_MS;
 }
 
-/* The floor that is wanted, as an order says it. A cache that is large enough is left alone. */
+/* Whether the array has, or is to get, its part of what caches may take. */
+static bool takes_cache(const struct floor_lever *lever, const struct floor_array *array)
+{
+	if (!array->name[0] || array->no_cache || !lever->settings.levers.stripe_cache ||
+		!array->now.stripe_cache.known)
+		return false;
+	return array->set_pages.known || (array->want_kib.known && array->want_stripe);
+}
+
+/* The share is of the NAS's memory: all arrays that take some divide it. */
+static int64_t most_pages(const struct floor_lever *lever, const struct floor_array *array)
+{
+	int64_t n = 0;
+	size_t i;
+
+	for (i = 0; i < FLOOR_ARRAYS; i++)
+		n += takes_cache(lever, &lever->arrays[i]);
+	return order_stripe_pages(array->now.memory_kib.v, array->now.raid_disks.v,
+		lever->settings.levers.stripe_memory_ppm / (n > 1 ? n : 1));
+}
+
+/* The floor that is wanted, as an order says it. A cache that is large enough is left alone, one
+ * that has to give way gets no smaller than it was before us. */
 static void wanted_numbers(const struct floor_lever *lever, const struct floor_array *array,
 	struct opt *ret_kib, struct opt *ret_pages)
 {
-	const struct nas_lever_settings *allowed = &lever->settings.levers;
-	const struct order_state *now = &array->now;
-	int64_t pages;
+	int64_t pages, own;
 
-	*ret_kib = allowed->floor ? array->want_kib : OPT_NONE;
+	*ret_kib = lever->settings.levers.floor ? array->want_kib : OPT_NONE;
 	*ret_pages = OPT_NONE;
-	if (!array->want_stripe || !allowed->stripe_cache || !now->stripe_cache.known)
+	if (!array->want_stripe || !takes_cache(lever, array))
 		return;
-	pages = order_stripe_pages(
-		now->memory_kib.v, now->raid_disks.v, allowed->stripe_memory_ppm);
-	if (array->set_pages.known)
-		*ret_pages = array->set_pages;
-	else if (pages > now->stripe_cache.v)
+	pages = most_pages(lever, array);
+	own = array->set_pages.known ? array->own_pages : array->now.stripe_cache.v;
+	if (pages > own)
 		*ret_pages = OPT(pages);
+	else if (array->set_pages.known)
+		*ret_pages = OPT(own);
 }
 
 /* Small changes of the floor are none: md's own pace is not that steady. */
@@ -60,10 +80,28 @@ static bool differs(const struct floor_array *array, struct opt kib, struct opt 
 	int64_t by;
 
 	if (!array->floor_set || kib.known != array->set_kib.known ||
-		pages.known != array->set_pages.known)
+		pages.known != array->set_pages.known || pages.v != array->set_pages.v)
 		return true;
 	by = kib.v > array->set_kib.v ? kib.v - array->set_kib.v : array->set_kib.v - kib.v;
 	return by > array->set_kib.v / 8;
+}
+
+/* Another array's cache is larger than its part now: that one gives before any takes. */
+static bool others_shrink(const struct floor_lever *lever, const struct floor_array *array)
+{
+	struct opt kib, pages;
+	size_t i;
+
+	for (i = 0; i < FLOOR_ARRAYS; i++) {
+		const struct floor_array *other = &lever->arrays[i];
+
+		if (other == array || !other->name[0] || !other->set_pages.known)
+			continue;
+		wanted_numbers(lever, other, &kib, &pages);
+		if (pages.known && pages.v < other->set_pages.v)
+			return true;
+	}
+	return false;
 }
 
 static enum floor_order put_back_next(
@@ -96,6 +134,8 @@ static enum floor_order move_next(
 		return ORDER_LOOK;
 	wanted_numbers(lever, array, &kib, &pages);
 	if (!kib.known && !pages.known)
+		return ORDER_NONE;
+	if (pages.known && pages.v > array->set_pages.v && others_shrink(lever, array))
 		return ORDER_NONE;
 	if (differs(array, kib, pages) || now >= array->renew_ms)
 		return ORDER_FLOOR;
@@ -165,6 +205,8 @@ static bool prepare_floor(struct floor_lever *lever, struct floor_array *array, 
 		return false;
 	if (differs(array, lever->kib, lever->pages) && !floor_record(lever, array))
 		return err_set(err, ERR_SYS, "the change cannot be recorded, so it is not made");
+	if (lever->pages.known && !array->set_pages.known)
+		array->own_pages = array->now.stripe_cache.v;
 	array->floor_moved = true;
 	if (!array->since_ms)
 		array->since_ms = now;
@@ -262,11 +304,28 @@ static void carried_out(struct floor_lever *lever, struct floor_array *array, in
 	}
 }
 
+/* Not every md takes a larger cache, and a floor without one is better than none: asked for without
+ * it, once. True where it will be. */
+static bool without_cache(struct floor_lever *lever, struct floor_array *array, const char *text)
+{
+	if (lever->doing != ORDER_FLOOR || !lever->pages.known || !lever->kib.known)
+		return false;
+	log_warning("An order about %s on %s is not carried out: %s; it is given without a larger "
+		    "stripe cache nas=%s array=%s",
+		array->name, lever->settings.name, text, lever->settings.name, array->name);
+	snprintf(array->no_cache_why, sizeof(array->no_cache_why), "%.*s", FLOOR_WHY_MAX - 1, text);
+	array->no_cache = true;
+	return true;
+}
+
 /* The NAS has undone what it refuses: what is moved there now it tells anew. */
 static void turned_down(
 	struct floor_lever *lever, struct floor_array *array, int64_t now, const char *text)
 {
-	refused(lever, array, now, text);
+	if (!without_cache(lever, array, text)) {
+		refused(lever, array, now, text);
+		array->no_cache = false; /* it was not for that */
+	}
 	if (lever->doing != ORDER_LOOK)
 		floor_list_again(lever);
 	array->floor_set = false;

@@ -96,6 +96,7 @@ void levers_settings(struct levers *levers)
 	if (!levers)
 		return;
 	levers->n_servers = 0;
+	levers->reloads++;
 	levers_changed(levers);
 }
 
@@ -132,17 +133,50 @@ static bool may_have_keeper(const struct request *request)
 		(!request->n_qemu.known || request->n_qemu.v > 0);
 }
 
-bool levers_can(struct levers *levers, const struct request *request)
+/* Whether the NAS's own floor protects every array that a rule would protect from this job
+ * (`ruled`), or that works, should an operator want it throttled. */
+static bool floor_protects(
+	struct levers *levers, const struct inputs *in, bool ruled, bool *ret_any)
+{
+	const struct policy *policy = levers->gate->policy;
+	char why[FLOOR_LACKS];
+	size_t i;
+
+	for (i = 0; i < in->facts.n_arrays; i++) {
+		const struct array_facts *array = &in->facts.arrays[i];
+		const struct rule *rule = matched_first(policy, in, array);
+
+		if (!mapping_covers(&in->mapping, array) ||
+			(ruled ? !rule || rule->verdict <= VERDICT_ALLOW : !matched_works(array)))
+			continue;
+		*ret_any = true;
+		if (!floor_reaches(levers, in->mapping.nas, array,
+			    rule ? rule->set.rate : policy->defaults.rate, why))
+			return false;
+	}
+	return true;
+}
+
+static bool floor_can(struct levers *levers, const struct inputs *in)
+{
+	bool any = false;
+
+	if (!floor_usable(levers, in->mapping.nas, "") || !floor_protects(levers, in, true, &any))
+		return false;
+	return any || floor_protects(levers, in, false, &any);
+}
+
+bool levers_can(struct levers *levers, const struct inputs *in)
 {
 	const struct storage_settings *storage;
 
 	if (!levers)
 		return false;
-	storage = settings_storage(levers->gate->settings, request->storage);
+	storage = settings_storage(levers->gate->settings, in->request.storage);
 	if (!storage || !storage->mapping.nas[0])
 		return false;
-	return levers_pbs_usable(levers, storage->pbs) || may_have_keeper(request) ||
-		floor_usable(levers, storage->mapping.nas, "");
+	return levers_pbs_usable(levers, storage->pbs) || may_have_keeper(&in->request) ||
+		floor_can(levers, in);
 }
 
 struct opt levers_predict(struct levers *levers, const struct request *request)
@@ -195,7 +229,7 @@ static void free_everything(struct levers *levers, const char *why)
 			floor_lever_free_all(floor, why);
 	}
 	for (i = 0; i < LEVERS_ARRAYS; i++)
-		levers->arrays[i].floor_ms = 0;
+		levers->arrays[i].floor_ms = levers->arrays[i].step_kib = 0;
 }
 
 json_t *levers_reset(struct levers *levers, const char *by, int64_t span_ms)

@@ -15,6 +15,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/json.h"
+#include "core/decide.h"
 #include "core/request.h"
 #include "wire/keep.h"
 
@@ -27,8 +28,9 @@ void levers_settings(struct levers *levers);
 /* Puts everything back, as far as that goes within a few seconds. */
 void levers_close(struct levers *levers);
 
-/* Whether something is set up that could slow this job: core's `lever`. */
-bool levers_can(struct levers *levers, const struct request *request);
+/* Whether something is set up that could slow this job: core's `lever`. Of `in`, what else a rule
+ * may look at counts too: by the NAS's own floor not every rule can be carried out. */
+bool levers_can(struct levers *levers, const struct inputs *in);
 /* How long the job would take throttled, where its size and the pace are known. */
 struct opt levers_predict(struct levers *levers, const struct request *request);
 

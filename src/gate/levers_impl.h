@@ -32,6 +32,7 @@
 /* What frees a guest whose keeper and guard are dead: to be run as root on its node. */
 #define KEEPER_COMMAND "/usr/libexec/rebuildgate/rebuildgate-vzdump --put-back"
 #define KEEPER_TEXT 320
+#define FLOOR_LACKS 240
 
 /* By what a job is slowed. By the NAS's own floor alone: its path stays open, the rebuild yields
  * less. */
@@ -52,7 +53,8 @@ struct lever_job {
 	uint64_t arrays; /* those steered for it, by index */
 	enum lever_by by;
 	char rule[RULE_NAME_MAX];
-	char text[240]; /* why it is slowed by that, or by nothing */
+	char floor_lacks[FLOOR_LACKS]; /* why the NAS's own floor does not; "" : it could */
+	char text[320];                /* why it is slowed by that, or by nothing */
 };
 
 /* One array and its controller. */
@@ -79,6 +81,9 @@ struct steered {
 	int64_t unseen_ms;  /* boot time at which somebody unknown wrote last; 0: nobody */
 	int64_t floor_ms;   /* boot time at which the NAS's floor was wanted first; 0: it is not */
 	bool floor_short;   /* it alone did not keep the share */
+	bool floor_asked;   /* it is wanted, also where it is refused */
+	int64_t step_kib;   /* the floor while the undisturbed pace is not known; 0: it is */
+	int64_t step_ms;    /* boot time since which that one stands */
 	struct opt share;   /* ppm, smoothed: whether the floor alone is enough */
 	int64_t share_ms;
 	int64_t kept_ms; /* boot time since which the share is kept without a break; 0: it is not */
@@ -136,11 +141,12 @@ struct paced {
 /* What was said of a job once. */
 enum {
 	SAID_UNREACHED = 1 << 0,
-	SAID_STOPPED = 1 << 1,
 	SAID_THROTTLED = 1 << 2,
 	SAID_NO_GRIP = 1 << 3, /* its server's rule did not hold: by its keepers from then on */
 };
 struct said {
+	unsigned stop_tried; /* by which settings, with what known: see stop_job() */
+	unsigned stops;      /* tries */
 	int64_t ticket;
 	uint64_t upid; /* hash; 0: a ticket's */
 	unsigned what;
@@ -187,6 +193,7 @@ struct levers {
 	size_t n_overrides;
 	struct override overrides[OVERRIDE_MAX];
 	struct inputs scratch;
+	unsigned reloads;
 	bool closing;
 };
 
@@ -269,6 +276,10 @@ void stores_forget(struct levers *levers);
 struct floor_lever *levers_floor(struct levers *levers, const char *nas);
 /* The least that the NAS's own floor may be counted on for: it is set up, allowed and works. */
 bool floor_usable(struct levers *levers, const char *nas, const char *array);
+/* Whether it protects this array from who writes there under a rule with this `rate` (unknown: by
+ * its share); why not in `ret_why`, one sentence, "" where none is set up. */
+bool floor_reaches(struct levers *levers, const char *nas, const struct array_facts *array,
+	struct opt rate, char ret_why[FLOOR_LACKS]);
 
 /* levers_tell.c */
 void levers_tell(struct levers *levers);

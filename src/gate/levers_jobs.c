@@ -123,6 +123,8 @@ static void throttle_on(struct levers *levers, struct lever_job *job, const stru
 	struct steered *steered;
 
 	job->throttled = true;
+	if (!job->floor_lacks[0])
+		floor_reaches(levers, job->nas, array, set->rate, job->floor_lacks);
 	if (!job->rule[0])
 		snprintf(job->rule, sizeof(job->rule), "%s", name);
 	if (!matched_works(array) && !set->rate.known)
@@ -156,15 +158,16 @@ static void judge(struct levers *levers, struct lever_job *job, const struct tic
 			throttle_on(levers, job, ticket, array, rule);
 		else if (rule_says(ticket, rule) == SAYS_THROTTLE)
 			throttle_on(levers, job, ticket, array, rule);
-		else if (rule_says(ticket, rule) == SAYS_STOP)
+		else if (rule_says(ticket, rule) == SAYS_STOP) {
+			/* Slowed until it is gone: a stop may be refused, or nobody be able to. */
 			job->stop = true;
+			throttle_on(levers, job, ticket, array, rule);
+		}
 		steered = steered_find(levers, job->nas, array->name);
 		/* One that opens gradually goes on with the jobs that it had. */
 		if (steered && !steered->protects && steered->out.path > STEER_FREE &&
 			levers_said(levers, job, SAID_THROTTLED))
 			job->arrays |= UINT64_C(1) << (steered - levers->arrays);
-		if (job->stop && !job->rule[0] && rule)
-			snprintf(job->rule, sizeof(job->rule), "%s", rule->name);
 	}
 }
 
@@ -226,6 +229,16 @@ static bool no_grip(struct levers *levers, const struct lever_job *job)
 	return levers_said(levers, job, SAID_NO_GRIP);
 }
 
+/* Why not even the NAS's own floor helps, where one is set up. */
+static void add_floor_lacks(struct lever_job *job)
+{
+	size_t len = strlen(job->text);
+
+	if (job->floor_lacks[0])
+		snprintf(job->text + len, sizeof(job->text) - len, "%s%s", len ? "; " : "",
+			job->floor_lacks);
+}
+
 static void choose(struct levers *levers, struct lever_job *job, const struct ticket *ticket)
 {
 	struct pbs_lever *lever = levers_pbs_usable(levers, job->pbs);
@@ -245,7 +258,7 @@ static void choose(struct levers *levers, struct lever_job *job, const struct ti
 		snprintf(job->text, sizeof(job->text), "by the keepers of its virtual machines");
 		return;
 	}
-	if (floor_usable(levers, job->nas, "")) {
+	if (floor_usable(levers, job->nas, "") && !job->floor_lacks[0]) {
 		job->by = BY_FLOOR;
 		snprintf(job->text, sizeof(job->text), "by the floor of NAS '%s' only", job->nas);
 		return;
@@ -263,6 +276,7 @@ static void choose(struct levers *levers, struct lever_job *job, const struct ti
 			"it never asked, and does not go through a backup server that is set up "
 			"here");
 	}
+	add_floor_lacks(job);
 }
 
 static struct lever_job *job_new(struct levers *levers, const char *storage)
@@ -400,7 +414,8 @@ static void take_unseen(struct levers *levers, const struct storage_settings *st
 	if (!nas[0] || any_job(levers, nas) || !floor_usable(levers, nas, ""))
 		return;
 	rule = matched_rule(levers->gate, storage->name, name);
-	if (!rule || rule->verdict <= VERDICT_ALLOW || rule->set.running != RUNNING_THROTTLE)
+	if (!rule || rule->verdict <= VERDICT_ALLOW || rule->set.running != RUNNING_THROTTLE ||
+		rule->set.rate.known)
 		return;
 	look_at(levers, &storage->mapping);
 	array = nas_facts_find(&levers->scratch.facts, name);

@@ -3,15 +3,19 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/units.h"
 #include "gate/desk.h"
 #include "gate/levers_impl.h"
+#include "gate/matched.h"
 #include "gate/watch.h"
 #include "md/rate.h"
 #include "proxmox/pbs.h"
 
 #define FLOOR_MOST_KIB INT64_C(10000000)
 #define PPM INT64_C(1000000)
-#define READS_LEAST (INT64_C(1) << 20)  /* bytes/s; less is no restore that one waits for */
+#define STEP_FIRST_KIB INT64_C(8192)   /* the first floor while the undisturbed pace is not known */
+#define STEP_MS (30 * MS_SECOND)       /* md's own average is over about as long (SYNC_MARKS) */
+#define READS_LEAST (INT64_C(1) << 20) /* bytes/s; less is no restore that one waits for */
 #define READS_QUIET_MS (30 * MS_SECOND) /* below that for so long: it is done */
 
 static struct server_part *part_of(struct levers *levers, const char *pbs)
@@ -145,6 +149,38 @@ static bool reads(const struct levers *levers, const struct steered *s)
 	return s->reads_ms && levers->now.boot_ms - s->reads_ms < READS_QUIET_MS;
 }
 
+/* For arrays that need not be steered (yet). */
+static bool reads_now(const struct levers *levers, const struct steered *s, const char *nas,
+	const struct array_facts *array)
+{
+	if (levers->gate->tasks && tasks_sees(levers->gate->tasks, nas))
+		return false;
+	if (array->client_read.known && array->client_read.v > READS_LEAST)
+		return true;
+	return s && reads(levers, s);
+}
+
+bool floor_reaches(struct levers *levers, const char *nas, const struct array_facts *array,
+	struct opt rate, char ret_why[FLOOR_LACKS])
+{
+	struct floor_lever *lever = levers_floor(levers, nas);
+	struct floor_state state;
+
+	ret_why[0] = '\0';
+	if (!lever)
+		return false;
+	floor_lever_state(lever, array->name, &state);
+	if (!state.floor)
+		return false;
+	if (rate.known)
+		snprintf(ret_why, FLOOR_LACKS, "the NAS's own floor cannot keep a rate");
+	else if (!state.usable)
+		snprintf(ret_why, FLOOR_LACKS, "the NAS's own floor: %.200s", state.trouble);
+	else if (reads_now(levers, steered_find(levers, nas, array->name), nas, array))
+		snprintf(ret_why, FLOOR_LACKS, "the NAS's own floor is free: %s", READS_TEXT);
+	return !ret_why[0];
+}
+
 bool floor_gives_way(struct levers *levers, const struct steered *s)
 {
 	return s->protects && !s->restore && s->jobs + s->unreached > 0 && reads(levers, s) &&
@@ -153,31 +189,85 @@ bool floor_gives_way(struct levers *levers, const struct steered *s)
 
 void floor_say(struct levers *levers, struct steered *s)
 {
-	char text[sizeof(s->out.text)];
+	char text[sizeof(s->out.text)], rate[UNITS_TEXT_MAX];
 
-	if (!floor_gives_way(levers, s))
+	if (s->floor_ms && s->step_kib)
+		snprintf(text, sizeof(text),
+			"the undisturbed pace is not known yet: the NAS's own floor is %s, raised "
+			"as long as it is followed",
+			rate_show(s->step_kib * 1024, rate));
+	else if (floor_gives_way(levers, s))
+		snprintf(text, sizeof(text), "%.100s; the NAS's own floor is free: %s", s->out.text,
+			READS_TEXT);
+	else
 		return;
-	snprintf(text, sizeof(text), "%.100s; the NAS's own floor is free: %s", s->out.text,
-		READS_TEXT);
 	memcpy(s->out.text, text, sizeof(text));
 }
 
-/* The protected share of the baseline, in KiB/s; unknown where the floor is not to be set. */
-static struct opt floor_of(struct levers *levers, const struct steered *s)
+/* A floor while the undisturbed pace is not known: nothing rests who only the floor reaches, so it
+ * would not become known while they write. It begins moderately and is doubled as long as the
+ * rebuild follows: where that falls short md no longer yields at all, and more would do nothing. It
+ * ends at the protected share of sync_speed_max, above which no undisturbed pace is; the kernel's
+ * own (200 MB/s) would be the same as never to yield from the first moment, on most disks. */
+static int64_t step_of(struct levers *levers, struct steered *s, const struct array_facts *array)
+{
+	int64_t now = levers->now.boot_ms, pace = array->rate.known ? array->rate.v / 1024 : 0;
+	int64_t most =
+		array->sync_speed_max.known ? array->sync_speed_max.v / 1024 : FLOOR_MOST_KIB;
+
+	if (!s->step_kib) {
+		s->step_kib = pace > STEP_FIRST_KIB ? pace : STEP_FIRST_KIB;
+		s->step_ms = now;
+	} else if (now - s->step_ms >= STEP_MS && pace >= s->step_kib / 4 * 3) {
+		s->step_kib *= 2;
+		s->step_ms = now;
+	}
+	most = rate_muldiv(most, s->rule.protect_ppm, PPM);
+	if (s->step_kib > most)
+		s->step_kib = most;
+	return s->step_kib;
+}
+
+/* In KiB/s: the protected share of the baseline; unknown where the floor is not to be set. */
+static struct opt floor_of(struct levers *levers, struct steered *s)
 {
 	const struct array_facts *array = facts_of(levers, s);
 	int64_t kib;
 
 	if (!s->protects || s->restore || reads(levers, s) || levers_frozen(levers) ||
-		s->rule.rate.known || s->jobs + s->unreached == 0 || !array ||
-		!array->baseline.known)
+		s->rule.rate.known || s->jobs + s->unreached == 0 || !array)
 		return OPT_NONE;
-	kib = rate_muldiv(array->baseline.v, s->rule.protect_ppm, PPM) / 1024;
+	if (array->baseline.known) {
+		kib = rate_muldiv(array->baseline.v, s->rule.protect_ppm, PPM) / 1024;
+		s->step_kib = 0;
+	} else if (s->unreached > 0 && matched_works(array)) {
+		kib = step_of(levers, s, array);
+	} else {
+		return OPT_NONE; /* a rest of another lever measures it first */
+	}
 	if (array->sync_speed_max.known && kib > array->sync_speed_max.v / 1024)
 		kib = array->sync_speed_max.v / 1024;
 	if (kib > FLOOR_MOST_KIB)
 		kib = FLOOR_MOST_KIB;
 	return kib > 0 ? OPT(kib) : OPT_NONE;
+}
+
+static void want_floor(
+	struct levers *levers, struct floor_lever *lever, struct steered *s, struct opt kib)
+{
+	floor_lever_want(lever, s->array, kib, true,
+		s->step_kib ? "the undisturbed pace is not known yet: as much as the rebuild "
+			      "follows, for as long as backups write"
+			    : "the protected share of the undisturbed pace, for as long as backups "
+			      "write");
+	/* Refused for this array: asked for again each minute, and no lever meanwhile. */
+	if (!floor_usable(levers, s->nas, s->array)) {
+		s->floor_ms = 0;
+	} else if (!s->floor_ms) {
+		s->floor_ms = levers->now.boot_ms;
+		s->share = OPT_NONE;
+		s->floor_short = false;
+	}
 }
 
 static void move_floor(struct levers *levers, struct steered *s)
@@ -188,19 +278,14 @@ static void move_floor(struct levers *levers, struct steered *s)
 	if (!lever)
 		return;
 	look_at_reads(levers, s);
-	kib = floor_usable(levers, s->nas, s->array) ? floor_of(levers, s) : OPT_NONE;
+	kib = floor_usable(levers, s->nas, "") ? floor_of(levers, s) : OPT_NONE;
 	if (kib.known) {
-		floor_lever_want(lever, s->array, kib, true,
-			"the protected share of the undisturbed pace, for as long as backups "
-			"write");
-		if (!s->floor_ms) {
-			s->floor_ms = levers->now.boot_ms;
-			s->share = OPT_NONE;
-			s->floor_short = false;
-		}
-	} else if (s->floor_ms || s->restore || levers_frozen(levers)) {
+		s->floor_asked = true;
+		want_floor(levers, lever, s, kib);
+	} else if (s->floor_asked || s->restore || levers_frozen(levers)) {
 		floor_lever_free(lever, s->array, reads(levers, s) ? READS_TEXT : s->out.text);
-		s->floor_ms = 0;
+		s->floor_ms = s->step_kib = 0;
+		s->floor_asked = false;
 	}
 }
 

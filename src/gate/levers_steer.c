@@ -227,6 +227,7 @@ static bool floor_alone(struct levers *levers, struct steered *s)
 		.again_ms = OPT(now + LEVERS_BUSY_MS),
 	};
 	snprintf(s->out.text, sizeof(s->out.text), "%s", text);
+	floor_say(levers, s);
 	return true;
 }
 

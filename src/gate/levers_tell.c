@@ -6,7 +6,9 @@
 #include "base/log.h"
 #include "base/units.h"
 #include "gate/levers_impl.h"
+#include "proxmox/upid.h"
 
+#define STOPS_MOST 20                  /* tries to stop one job */
 #define LIMIT_EVERY_MS (5 * MS_MINUTE) /* between two lines about the same array's limit */
 
 static uint64_t hash(const char *text)
@@ -173,12 +175,27 @@ static const struct pve_settings *stopper(struct levers *levers, const struct le
 	return pve && pve->stop_jobs && levers->gate->tasks ? pve : NULL;
 }
 
-/* running = "stop". */
+/* Once, and again when something else is known that may let it succeed: other settings, its task.
+ */
+static bool stop_due(struct levers *levers, const struct lever_job *job)
+{
+	struct said *said = said_of(levers, job, true);
+	unsigned with = 2 * levers->reloads + (job->upid[0] != 0) + 1;
+
+	if (said->stop_tried == with || said->stops >= STOPS_MOST)
+		return false;
+	said->stop_tried = with;
+	said->stops++;
+	return true;
+}
+
+/* running = "stop". Until it is gone it is slowed. */
 static void stop_job(struct levers *levers, const struct lever_job *job)
 {
 	char why[160], name[280];
+	struct upid parts;
 
-	if (!job->stop || !levers_say_once(levers, job, SAID_STOPPED))
+	if (!job->stop || !stop_due(levers, job))
 		return;
 	name_of(job, name);
 	snprintf(why, sizeof(why), "rule '%s' stops jobs that run", job->rule);
@@ -186,6 +203,11 @@ static void stop_job(struct levers *levers, const struct lever_job *job)
 		log_warning("%s is to be stopped (%s), but its task is not known: it goes on "
 			    "ticket=%lld storage=%s",
 			name, why, (long long)job->ticket, job->storage);
+	else if (!job->ticket && !upid_parse(job->upid, &parts))
+		log_warning("%s is to be stopped (%s), but only backup server '%s' knows it, not a "
+			    "cluster: it goes on until somebody stops it where it was started "
+			    "storage=%s",
+			name, why, job->pbs, job->storage);
 	else if (!stopper(levers, job))
 		log_warning("%s is to be stopped (%s), but no cluster with stop_jobs is set up for "
 			    "storage '%s': it goes on ticket=%lld",

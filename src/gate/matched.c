@@ -29,7 +29,7 @@ bool matched_works(const struct array_facts *array)
 	return false;
 }
 
-static const struct rule *first_rule(
+const struct rule *matched_first(
 	const struct policy *policy, const struct inputs *in, const struct array_facts *array)
 {
 	size_t i;
@@ -47,7 +47,7 @@ const struct rule *matched_on(
 
 	if (!policy->enabled || policy->observe)
 		return NULL;
-	rule = first_rule(policy, in, array);
+	rule = matched_first(policy, in, array);
 	return rule && !rule->set.observe ? rule : NULL;
 }
 
@@ -71,7 +71,7 @@ const struct rule *matched_rule(struct gate *gate, const char *storage, char ret
 
 		if (!mapping_covers(&in.mapping, array))
 			continue;
-		rule = first_rule(gate->policy, &in, array);
+		rule = matched_first(gate->policy, &in, array);
 		if (!rule || (found && rule->verdict <= found->verdict))
 			continue;
 		found = rule;

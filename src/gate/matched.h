@@ -17,6 +17,10 @@ struct gate;
 const struct rule *matched_rule(
 	struct gate *gate, const char *storage, char ret_array[MD_NAME_MAX]);
 
+/* The first rule that matches this array for `in`, also one that only observes. Pure. */
+const struct rule *matched_first(
+	const struct policy *policy, const struct inputs *in, const struct array_facts *array);
+
 /* The first rule that matches this array for `in` (request, mapping, facts and now are looked at;
  * of a blind NAS what was seen last counts); NULL where none does, or where the gate or that rule
  * only observes or is switched off. Pure. */

@@ -49,7 +49,7 @@ static void look(void *data, struct inputs *ret)
 	if (gate->ages)
 		ages_fill(gate->ages, &ret->request, &gate->now);
 	ret->readers = gate->tasks ? tasks_readers(gate->tasks, ret->mapping.nas) : OPT_NONE;
-	ret->lever = levers_can(gate->levers, &ret->request);
+	ret->lever = levers_can(gate->levers, ret);
 	ret->predicted_ms = levers_predict(gate->levers, &ret->request);
 }
 

@@ -111,7 +111,7 @@ static void everything_is_read(void **state)
 static const char servers[] =
 	"task_poll = \"5s\"; age_poll = \"12h\";\n"
 	"nas = ( { name = \"n1\"; host = \"h\"; levers = { user = \"admin\"; key_file = "
-	"\"credential:levers-key\"; floor = false; stripe_cache = true; stripe_memory = \"5%\"; "
+	"\"credential:levers-key\"; floor = false; stripe_memory = \"5%\"; "
 	"pause_check = true; }; }, { name = \"n2\"; host = \"h\"; levers = { }; } );\n"
 	"pve = ( { name = \"home\"; url = \"https://pve1.example.com:8006\"; token_file = "
 	"\"/etc/rebuildgate/pve.token\"; fingerprints = [\"" FINGERPRINT "\", \"" FINGERPRINT
@@ -134,7 +134,7 @@ static void servers_and_levers_are_read(void **state)
 	assert_string_equal(set->nas[0].levers.user, "admin");
 	assert_string_equal(set->nas[0].levers.key_file, "credential:levers-key");
 	assert_false(set->nas[0].levers.floor);
-	assert_true(set->nas[0].levers.stripe_cache && set->nas[0].levers.pause_check);
+	assert_true(!set->nas[0].levers.stripe_cache && set->nas[0].levers.pause_check);
 	assert_int_equal(set->nas[0].levers.stripe_memory_ppm, 50000);
 	assert_true(set->nas[1].levers.set && set->nas[1].levers.floor);
 	assert_false(set->nas[1].levers.stripe_cache || set->nas[1].levers.pause_check);
@@ -195,6 +195,8 @@ static void mistakes_about_servers_and_levers_are_refused(void **state)
 	} wrong[] = {
 		{LEVERS("flor = true;"), "'flor' is no setting of 'levers'; did you mean 'floor'?"},
 		{LEVERS("floor = false;"), "floor, stripe_cache and pause_check are all false"},
+		{LEVERS("floor = false; stripe_cache = true;"),
+			"'stripe_cache' has no effect without floor"},
 		{LEVERS("key_file = \"/etc/rebuildgate/id_ed25519\";"),
 			"needs a key_file of its own"},
 		{LEVERS("stripe_memory = \"60%\";"), "stripe_memory lies between 1% and 50%"},

@@ -62,10 +62,12 @@ static void file_remove(const char *name)
 
 static void play(const char *order, char *ret, size_t size)
 {
-	static const char array[] = "array=md2 level=raid6 disks=5 memory_kib=1048576";
 	static const char system[] = "speed_min=1000 speed_min_kind=system stripe_cache=256";
-	char kib[32], pages[32], text[256], operation[32], other[120];
+	char kib[32], pages[32], text[256], operation[32], other[120], refuses[32];
+	char name[32] = "md2", array[100];
 
+	sscanf(order, "%*s %31s", name);
+	snprintf(array, sizeof(array), "array=%s level=raid6 disks=5 memory_kib=1048576", name);
 	file_read("operation", operation, sizeof(operation));
 	file_read("other", other, sizeof(other));
 	if (other[0] && strncmp(order, "look", 4) != 0 && strncmp(order, "moved", 5) != 0) {
@@ -75,7 +77,13 @@ static void play(const char *order, char *ret, size_t size)
 	file_read("moved", text, sizeof(text));
 	if (strncmp(order, "moved", 5) == 0) {
 		snprintf(ret, size, "ok moved=%s\n", text[0] ? text : "-");
-	} else if (sscanf(order, "floor md2 %31s %31s", kib, pages) == 2) {
+	} else if (sscanf(order, "floor %*s %31s %31s", kib, pages) == 2) {
+		file_read("refuses", refuses, sizeof(refuses));
+		if (strcmp(refuses, "all") == 0 || strcmp(refuses, pages) == 0) {
+			snprintf(ret, size, "error stripe_cache_size of %s does not take %s\n",
+				name, pages);
+			return;
+		}
 		file_write("moved", "w", "md2");
 		snprintf(ret, size,
 			"ok %s speed_min=%s speed_min_kind=%s stripe_cache=%s undo_s=600\n", array,
@@ -179,8 +187,8 @@ static int setup(void **state)
 
 static int teardown(void **state)
 {
-	static const char *const names[] = {
-		"orders", "answer", "moved", "operation", "names", "older", "other", "others"};
+	static const char *const names[] = {"orders", "answer", "moved", "operation", "names",
+		"older", "other", "others", "refuses"};
 	size_t i;
 
 	floor_levers_close(levers, 0);
@@ -356,6 +364,82 @@ static void a_cache_that_is_large_enough_stays(void **data)
 	orders_are("moved\nlook md2\nfloor md2 16000 - 600\n");
 }
 
+/* The share is of the NAS's memory, not of each array's. */
+static void caches_of_two_arrays_share_what_they_may_take(void **data)
+{
+	(void)data;
+	floored();
+	floor_lever_want(lever, "md3", OPT(16000), true, "a backup writes");
+	run();
+	/* The first gives before the second takes. */
+	orders_are("look md3\nfloor md2 16000 2621 600\nfloor md3 16000 2621 600\n");
+	floor_lever_free(lever, "md3", "a restore reads");
+	run();
+	orders_are("free md3\nfloor md2 16000 5242 600\n");
+}
+
+/* Half of what there is would be no more than it had before us. */
+static void a_cache_that_gives_way_gets_its_own_size(void **data)
+{
+	(void)data;
+	settings.nas[0].levers.stripe_memory_ppm = 9000; /* 471 pages of five disks */
+	open_levers();
+	floor_lever_want(lever, "md2", OPT(16000), true, "a backup writes");
+	run();
+	orders_are("moved\nlook md2\nfloor md2 16000 471 600\n");
+	floor_lever_want(lever, "md3", OPT(16000), true, "a backup writes");
+	run();
+	orders_are("look md3\nfloor md2 16000 256 600\nfloor md3 16000 - 600\n");
+}
+
+static void a_refused_cache_does_not_cost_the_floor(void **data)
+{
+	struct floor_state state;
+
+	(void)data;
+	file_write("refuses", "w", "5242");
+	open_levers();
+	floor_lever_want(lever, "md2", OPT(16000), true, "a backup writes");
+	run();
+	orders_are("moved\nlook md2\nfloor md2 16000 5242 600\nmoved\nfloor md2 16000 - 600\n");
+	state = state_of("md2");
+	assert_true(state.usable && state.moved && state.settled);
+	assert_int_equal(state.kib_s.v, 16000);
+	assert_string_equal(state.trouble,
+		"without a larger stripe cache: stripe_cache_size of md2 does not take 5242");
+	/* Nor is it asked for again while this floor is wanted. */
+	lever->arrays[0].renew_ms = clock_boot_ms();
+	floor_lever_want(lever, "md2", OPT(30000), true, "a backup writes");
+	run();
+	orders_are("floor md2 30000 - 600\n");
+	file_remove("refuses");
+	floor_lever_free(lever, "md2", "the backups are done");
+	run();
+	floor_lever_want(lever, "md2", OPT(16000), true, "the next one writes");
+	run();
+	orders_are("free md2\nfloor md2 16000 5242 600\n");
+	assert_string_equal(state_of("md2").trouble, "");
+}
+
+/* It was not for the cache: then that is not what is said. */
+static void a_floor_refused_also_without_its_cache_is_refused(void **data)
+{
+	int64_t end = clock_boot_ms() + WAIT_MS;
+
+	(void)data;
+	file_write("refuses", "w", "all");
+	open_levers();
+	floor_lever_want(lever, "md2", OPT(16000), true, "a backup writes");
+	run();
+	while (!lever->arrays[0].refused && clock_boot_ms() < end)
+		sd_event_run(gate.loop, 20 * 1000);
+	run();
+	orders_are(
+		"moved\nlook md2\nfloor md2 16000 5242 600\nmoved\nfloor md2 16000 - 600\nmoved\n");
+	assert_false(state_of("md2").usable);
+	assert_string_equal(state_of("md2").trouble, "stripe_cache_size of md2 does not take -");
+}
+
 static void what_the_record_says_is_moved_is_put_back_at_the_start(void **data)
 {
 	(void)data;
@@ -505,7 +589,7 @@ static void a_floor_that_was_refused_is_asked_about(void **data)
 	(void)data;
 	floored();
 	file_write("answer", "w", "error no\n");
-	floor_lever_want(lever, "md2", OPT(30000), true, "a backup writes");
+	floor_lever_want(lever, "md2", OPT(30000), false, "a backup writes");
 	sd_event_run(gate.loop, 20 * 1000);
 	while (lever->doing == ORDER_FLOOR)
 		sd_event_run(gate.loop, 20 * 1000);
@@ -946,6 +1030,10 @@ int main(int argc, char **argv)
 		TEST(the_first_reason_to_put_back_is_recorded),
 		TEST(the_settings_say_what_may_be_moved),
 		TEST(a_cache_that_is_large_enough_stays),
+		TEST(caches_of_two_arrays_share_what_they_may_take),
+		TEST(a_cache_that_gives_way_gets_its_own_size),
+		TEST(a_refused_cache_does_not_cost_the_floor),
+		TEST(a_floor_refused_also_without_its_cache_is_refused),
 		TEST(what_the_record_says_is_moved_is_put_back_at_the_start),
 		TEST(what_the_nas_has_undone_meanwhile_is_back_in_the_record),
 		TEST(what_only_the_nas_knows_is_put_back_too),
