@@ -16,7 +16,7 @@ rules() {
 	TEXT
 }
 
-T_a= # job()
+T_a= T_b= # job()
 REBUILD='name = "rebuild"; when = { role = "data"; operation = ["recovery"]; };'
 
 moved() { query "SELECT count(*) FROM lever_actions WHERE put_back = 0 AND lever LIKE '$1' AND target LIKE '$2'"; }
@@ -106,10 +106,16 @@ rules "{ $REBUILD verdict = \"hold\"; }"
 gate_kill_hup() { kill -HUP "$GATE_PID"; }
 gate_kill_hup
 ok 'a policy that leaves running jobs alone frees it' wait_for 60 keeps a 101 free
-rules "{ $REBUILD verdict = \"hold\"; running = \"stop\"; }"
+rules "{ $REBUILD verdict = \"hold\"; running = \"stop\"; rate = \"10 MB/s\"; }"
 gate_kill_hup
 ok 'one that stops them says that it cannot, without a token' wait_for 20 logged "T$T_a is to be stopped .*it goes on"
 ok 'the job goes on' ticket_is "$T_a" running
+ok 'slowed, as far as a lever reaches it' wait_for 10 keeps a 101 limit
+tried() { [ "$(grep -c "T$T_a is to be stopped" "$LOG")" = "$1" ]; }
+sleep 3
+ok 'that is told once' tried 1
+gate_kill_hup
+ok 'after a reload it is tried again' wait_for 20 tried 2
 end a
 
 job c '"phase": "job-init", "n_qemu": 0'
@@ -122,6 +128,38 @@ job d '"n_qemu": 0, "n_guests": 1'
 ok 'a job of containers onto a folder has no lever' is 'a["act"]' deny
 api POST /v1/ask "$(ask_body '"client": "run", "command": "rsync"')"
 ok 'nor has a command' is 'a["act"]' deny
+
+# --- how soon, in readings -----------------------------------------------------------------------------
+# readings_until WORDS: a disk fails; how many readings show the rebuild, which the first does, until the journal has these words.
+readings_until() {
+	local before after without
+	nas_rebuild
+	while :; do
+		before=$(looks)
+		operation_is recovery && shows=yes || shows=no
+		after=$(looks)
+		[ "$before" = "$after" ] || continue
+		[ $shows = no ] || break
+		without=$after
+	done
+	wait_for 20 logged "$1" && echo $(($(looks) - ${without:-$((after - 1))}))
+}
+
+# Readings lie so far apart that on a busy machine too one can be told from the next.
+within_two() { # ACT WORDS
+	local n
+	fresh
+	sed -i 's/poll = "1s"/poll = "6s"/' "$CONF"
+	rules "{ $REBUILD verdict = \"hold\"; running = \"$1\"; rate = \"10 MB/s\"; }"
+	gate_start
+	wait_for 20 operation_is idle
+	job b
+	n=$(readings_until "T$T_b is $2")
+	ok "a disk fails: within two readings a job that runs is to $1 ($n)" eval '[ "$n" -ge 1 ] && [ "$n" -le 2 ]'
+	end b
+}
+within_two throttle 'throttled: '
+within_two stop 'to be stopped '
 
 # --- by measuring -----------------------------------------------------------------------------------
 # A rebuild that moves, and clients that write as much as they are let.
