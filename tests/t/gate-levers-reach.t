@@ -80,6 +80,18 @@ does recovery 30000 20000
 ok 'and goes when they are done' wait_for 60 quiet again throttle
 end a
 
+# --- a NAS that does not take it ----------------------------------------------------------------------------------
+sed -i '1i [ -e '"$SCRATCH"'/refuses ] && case $1:$2 in */sync_speed_min:system) ;; */sync_speed_min:*) exit 1 ;; esac' "$SCRATCH/kernel"
+touch "$SCRATCH/refuses"
+job b '"n_qemu": 0'
+ok 'the NAS refuses the floor: none is set, and it is no lever of the job' wait_for 30 quiet lever_of "$T_b" '["by"]' null
+ok 'why not is said' wait_for 10 logged "T$T_b goes at full speed: .*the NAS's own floor: sync_speed_min of md2 does not take"
+ok 'it is free' floor_free
+rm "$SCRATCH/refuses"
+ok 'it is asked for again: it is set' wait_for 100 quiet floor_set
+ok 'and a lever again' wait_for 20 quiet lever_of "$T_b" '["by"]' sync-speed
+end b
+
 # --- a job that is to be stopped, and cannot be -----------------------------------------------------------------
 does idle 0 0
 wait_for 60 quiet operation_is idle

@@ -16,7 +16,7 @@ rules() {
 	TEXT
 }
 
-T_a= T_b= # job()
+T_a='' T_b='' # job()
 REBUILD='name = "rebuild"; when = { role = "data"; operation = ["recovery"]; };'
 
 moved() { query "SELECT count(*) FROM lever_actions WHERE put_back = 0 AND lever LIKE '$1' AND target LIKE '$2'"; }
