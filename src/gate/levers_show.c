@@ -8,6 +8,8 @@
 #include "gate/remote.h"
 #include "gate/watch.h"
 
+#define TOUCHED_READERS 16
+
 static int64_t utc_of(const struct moment *now, int64_t boot_ms)
 {
 	return now->utc_ms - (now->boot_ms - boot_ms);
@@ -189,8 +191,22 @@ static void add_store(const struct levers *levers, const char *pbs, const char *
 	append(list, json_string(store));
 }
 
-/* What else the rule slows: all of a host's streams share it. Restores are not among that: what
- * they read goes the other way, which has no rate. The token need not see all datastores. */
+/* Restores from datastores that are no storage here (those from one of ours free the rule): what
+ * they read goes the other way, which has no rate; what they ask for shares ours. */
+static void add_readers(const struct levers *levers, const char *pbs, json_t *list)
+{
+	struct task_reader readers[TOUCHED_READERS];
+	char text[sizeof(readers[0].store) + 40];
+	size_t i, n = tasks_readers_elsewhere(levers->gate->tasks, pbs, readers, TOUCHED_READERS);
+
+	for (i = 0; i < n; i++) {
+		snprintf(text, sizeof(text), "what a restore from %s asks for", readers[i].store);
+		append(list, json_string(text));
+	}
+}
+
+/* What else the rule slows: all of a host's streams share it. The token need not see all
+ * datastores. */
 static json_t *touches_json(const struct levers *levers, const struct server_part *part)
 {
 	const struct settings *settings = levers->gate->settings;
@@ -206,6 +222,7 @@ static json_t *touches_json(const struct levers *levers, const struct server_par
 		return NULL;
 	append(list, json_string("any other datastore of this server"));
 	add_bystanders(levers, part->pbs, list);
+	add_readers(levers, part->pbs, list);
 	return list;
 }
 

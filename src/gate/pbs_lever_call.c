@@ -185,19 +185,35 @@ static void take_clock(struct pbs_lever *lever, const char *body, size_t len, in
 	json_decref(value);
 }
 
+/* "all clients of that server", or the networks that the settings name. */
+static void clients_text(const struct pbs_rule *rule, char *ret, size_t size)
+{
+	size_t i, n = 0;
+
+	if (!rule->n_networks || strcmp(rule->networks[0], "0.0.0.0/0") == 0 ||
+		strcmp(rule->networks[0], "0.0.0.0/1") == 0) {
+		snprintf(ret, size, "all clients of that server");
+		return;
+	}
+	n = (size_t)snprintf(ret, size, "clients in ");
+	for (i = 0; i < rule->n_networks && n < size; i++)
+		n += (size_t)snprintf(ret + n, size - n, "%s%s", i ? ", " : "", rule->networks[i]);
+}
+
 static void take_change(struct pbs_lever *lever, enum pbs_op op, int64_t now_ms)
 {
 	int64_t rate = op == PBS_OP_DELETE ? 0 : lever->draft.rate_in;
-	char text[UNITS_TEXT_MAX];
+	char text[UNITS_TEXT_MAX], clients[240];
 
+	clients_text(&lever->draft, clients, sizeof(clients));
 	if (op == PBS_OP_CREATE)
 		log_notice(
 			"The traffic to '%s' stands under our traffic-control rule, %s now: %s. It "
-			"is for all clients of that server, other datastores' too; restores are "
-			"not touched",
+			"is for %s, other datastores' too; what restores read has no limit, what "
+			"they ask for shares the rule",
 			lever->target,
 			rate >= PBS_OPEN_RATE ? "without a limit" : rate_show(rate, text),
-			lever->why);
+			lever->why, clients);
 	if (op == PBS_OP_DELETE) {
 		pbs_lever_record(lever, "none", true);
 		log_notice("Our traffic-control rule on '%s' is removed", lever->target);

@@ -112,6 +112,11 @@ PY
 )" = yes
 ok 'levers show it' wait_for 20 quiet lever_is '["set"]' true
 ok 'and which other datastores it touches, of its storages and of those that the token sees there' wait_for 20 quiet lever_is '["touches"]' "['store2', 'store3', 'any other datastore of this server']"
+R=$(pbs 'task("reader", "store3:vm/101/6A5B4C3D")')
+ok 'a restore from one that is no storage here asks through the same rule' wait_for 20 quiet lever_is '["touches"][-1]' 'what a restore from store3 asks for'
+ok 'and does not free it' rules_are 1
+pbs "finish(r'$R', 'OK')" >/dev/null
+ok 'until it ends' wait_for 20 quiet lever_is '["touches"][-1]' 'any other datastore of this server'
 ok 'for these the server is asked once' test "$(grep -c '"/api2/json/admin/datastore"' "$PBS/log")" = 1
 ok 'and when it lapses by itself: within two hours' lever_is '["until_utc_ms"] / 1000 - __import__("time").time() > 0 and a["levers"][0]["until_utc_ms"] / 1000 - __import__("time").time() < 7200' true
 api GET /v1/status

@@ -229,6 +229,19 @@ ok 'so that it is gone' no_rule
 kill "$JOB"
 gate_start
 
+# --- narrowed --------------------------------------------------------------------------------------------
+wait_for 60 no_rule
+servers_conf 'networks = ["192.0.2.0/24", "2001:db8::/32"];'
+kill -HUP "$GATE_PID"
+wait_for 15 operation_is recovery
+job_runs
+ok 'networks narrow the rule' wait_for 30 rule_is network '["192.0.2.0/24", "2001:db8::/32"]'
+ok 'and the journal says for whom it is' wait_for 10 logged 'It is for clients in 192.0.2.0/24, 2001:db8::/32'
+servers_conf ''
+kill -HUP "$GATE_PID"
+ok 'a reload without them widens it' wait_for 30 rule_is network '["0.0.0.0/0", "::/0"]'
+job_ends
+
 # --- not allowed ------------------------------------------------------------------------------------
 gate_kill TERM
 servers_conf 'throttle = false;'
