@@ -71,7 +71,7 @@ too_slow() { # what the last answer says of it
 	get "next((r['text'] for r in a['reasons'] if r['code'] == 'too-slow'), '')"
 }
 told_too_slow() { # WHAT FOLLOWS: a regular expression
-	[[ $(too_slow) =~ ^'throttled to protect 80% the job would take '([1-9]d|[1-9][0-9]h)[^,]*', and it starts again in 59min '[0-9]+s$1$ ]] ||
+	[[ $(too_slow) =~ ^'throttled to protect 80% the job would take '([1-9]d|[1-9][0-9]?h)[^,]*', and it starts again in 59min '[0-9]+s$1$ ]] ||
 		{ echo "# $(too_slow)"; return 1; }
 }
 recorded_too_slow() { # TICKET ACT: the decision in the record, as a query finds it
