@@ -3,7 +3,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/units.h"
 #include "gate/tasks_impl.h"
 
 const struct storage_settings *tasks_storage(const struct tasks_server *server, const char *name)
@@ -42,19 +41,6 @@ static enum task_kind kind_of_worker(enum pbs_worker worker)
 		return TASK_NONE;
 	}
 	return TASK_NONE;
-}
-
-/* The guest in "STORE:[NAMESPACE:]vm/100[/TIME]". */
-static uint32_t guest_of_id(const char *id)
-{
-	const char *at = strrchr(id, ':');
-	uint64_t vmid = 0;
-
-	at = at ? at + 1 : id;
-	if (strncmp(at, "vm/", 3) != 0 && strncmp(at, "ct/", 3) != 0)
-		return 0;
-	at += 3;
-	return digits_parse(at, strcspn(at, "/"), UINT32_MAX, &vmid) ? (uint32_t)vmid : 0;
 }
 
 /* The task of this UPID, known or new; NULL where there is no room. */
@@ -104,7 +90,7 @@ static void on_pbs_task(void *data, const struct pbs_task *found)
 	snprintf(task->id, sizeof(task->id), "%s", found->id);
 	snprintf(task->type, sizeof(task->type), "%s", found->type);
 	snprintf(task->user, sizeof(task->user), "%s", found->user);
-	task->guest = guest_of_id(found->id);
+	task->guest = pbs_task_guest(found);
 }
 
 static enum task_kind kind_of_type(const char *type)
