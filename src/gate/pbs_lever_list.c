@@ -232,7 +232,7 @@ void pbs_levers_close(struct pbs_levers *levers, int64_t deadline_ms)
 		struct pbs_lever *lever = levers->list[levers->n - 1];
 		struct remote *remote =
 			remotes_find_at(levers->gate->remotes, API_PBS, lever->name, lever->url);
-		bool there = lever->sight.found || lever->maybe || (lever->gone && owes(lever));
+		bool there = lever->sight.found || owes(lever);
 
 		remotes_forget(levers->gate->remotes, lever);
 		snprintf(lever->why, sizeof(lever->why), "the gate ends");
