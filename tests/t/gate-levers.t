@@ -142,7 +142,13 @@ readings_until() {
 		[ $shows = no ] || break
 		without=$after
 	done
-	wait_for 20 logged "$1" && echo $(($(looks) - ${without:-$((after - 1))}))
+	# Counted before it is looked for: a lever that is set has looks come fast.
+	for _ in $(seq 400); do
+		after=$(looks)
+		logged "$1" && break
+		sleep 0.05
+	done
+	logged "$1" && echo $((after - ${without:-$((before - 1))}))
 }
 
 # Readings lie so far apart that on a busy machine too one can be told from the next.
