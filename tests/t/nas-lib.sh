@@ -3,10 +3,12 @@
 # A NAS with levers, on top of gate-lib.sh: a real sshd on loopback, the real hooks/nas-levers on a folder that plays /sys and /proc, an array
 # whose operation goes on as does() says. Skips the whole test without root or sshd.
 
-SSHD=$(command -v sshd || echo /usr/sbin/sshd)
+# shellcheck source=tests/fakes/sshdlib.sh
+. tests/fakes/sshdlib.sh
+
 [ "$(id -u)" = 0 ] || skip_all 'needs root, for sshd'
-[ -x "$SSHD" ] && command -v ssh-keygen >/dev/null || skip_all 'needs sshd and ssh-keygen (openssh-server, openssh-client)'
-mkdir -p /run/sshd
+lacks=$(sshd_lacks)
+[ -z "$lacks" ] || skip_all "$lacks"
 
 quiet() { "$@" >/dev/null 2>&1; }
 
@@ -81,9 +83,6 @@ for a in sync_action degraded sync_speed_min sync_speed_max; do read -r v <sys/b
 echo '#rg end'
 LOOK
 
-SSH=$SCRATCH/ssh
-mkdir -m 700 "$SSH"
-for key in host probe levers; do ssh-keygen -q -t ed25519 -N '' -C "$key" -f "$SSH/$key"; done
 # What md makes of what is written into its files.
 cat >"$SCRATCH/kernel" <<'KERNEL'
 case $1:$2 in
@@ -95,40 +94,23 @@ KERNEL
 sed -e "s|^root=\$|root=$NAS|" -e "s|^\t{ echo \"\$2\" >\"\$1\"; } 2>/dev/null\$|\tsh $SCRATCH/kernel \"\$1\" \"\$2\" 2>/dev/null|" \
 	hooks/nas-levers >"$SCRATCH/nas-levers"
 [ "$(diff hooks/nas-levers "$SCRATCH/nas-levers" | grep -c '^>')" = 2 ] || { echo 'Bail out! hooks/nas-levers is other than this test thinks'; exit 1; }
-{
-	echo "command=\"sh $SCRATCH/look\",restrict $(cat "$SSH/probe.pub")"
-	echo "command=\"sh $SCRATCH/nas-levers\",restrict $(cat "$SSH/levers.pub")"
-} >"$SSH/authorized_keys"
-SSH_PORT=$((20000 + RANDOM))
-cat >"$SSH/config" <<CONFIG
-ListenAddress 127.0.0.1:$SSH_PORT
-HostKey $SSH/host
-PidFile none
-AuthorizedKeysFile $SSH/authorized_keys
-StrictModes no
-UsePAM no
-PasswordAuthentication no
-KbdInteractiveAuthentication no
-PermitRootLogin prohibit-password
-LogLevel VERBOSE
-CONFIG
-"$SSHD" -D -f "$SSH/config" -E "$SSH/log" &
-STARTED+=("$!")
-wait_for 20 quiet grep 'Server listening' "$SSH/log" || skip_all "sshd does not start: $(tail -n 1 "$SSH/log")"
-echo "[127.0.0.1]:$SSH_PORT $(cut -d' ' -f1,2 "$SSH/host.pub")" >"$SSH/known_hosts"
-chmod 600 "$SSH/probe" "$SSH/levers"
+sshd_make "$SCRATCH/ssh"
+sshd_key probe "sh $SCRATCH/look"
+sshd_key levers "sh $SCRATCH/nas-levers"
+sshd_start
+STARTED+=("$SSHD_PID")
 
 # nas_conf PAUSE_CHECK [SETTINGS]: the gate's configuration with this NAS.
 nas_conf() {
 	local pause=$1
 	shift
 	conf_write "$@"
-	python3 - "$CONF" "$NAS" "$SSH" "$SSH_PORT" "$(id -un)" "$pause" <<-'PY'
+	python3 - "$CONF" "$NAS" "$SSHD_DIR" "$SSHD_PORT" "$(id -un)" "$pause" <<-'PY'
 	import sys
 	conf, nas, ssh, port, me, pause = sys.argv[1:]
 	text = open(conf).read().replace('{ name = "nas1"; via = "local"; root = "%s"; }' % nas,
-	    '{ name = "nas1"; host = "127.0.0.1"; port = %s; user = "%s"; key_file = "%s/probe"; known_hosts = "%s/known_hosts"; '
-	    'levers = { user = "%s"; key_file = "%s/levers"; stripe_cache = true; pause_check = %s; }; }' % (port, me, ssh, ssh, me, ssh, pause))
+	    '{ name = "nas1"; host = "127.0.0.1"; port = %s; user = "%s"; key_file = "%s/key-probe"; known_hosts = "%s/known_hosts"; '
+	    'levers = { user = "%s"; key_file = "%s/key-levers"; stripe_cache = true; pause_check = %s; }; }' % (port, me, ssh, ssh, me, ssh, pause))
 	open(conf, "w").write(text)
 	PY
 }
