@@ -35,6 +35,7 @@ run() {
 	{
 		if [ $((not_ok + extra)) -gt 0 ]; then
 			echo "FAILED $name${why:+: $why}"
+			[ "$(wc -l <"$out")" -le 80 ] || grep -A 3 '^not ok' "$out" | sed 's/^/    /' | head -n 40
 			sed 's/^/    /' "$out" | tail -n 80
 		else
 			echo "ok     $name ($((ok - skip)))"

@@ -172,14 +172,19 @@ static char *sizes_text(const struct ages *ages, int64_t now_utc_ms)
 	return text;
 }
 
+/* Only where the database takes them: the room of the spill is for decisions and levers. */
 void sizes_save(struct ages *ages, bool now)
 {
 	const struct moment at = clock_now();
+	struct store_health health;
 	struct err err = {0};
 	char *text;
 
 	if (!ages->sizes_new || !ages->gate->store ||
 		(!now && ages->sizes_saved_ms && at.boot_ms - ages->sizes_saved_ms < SAVE_MS))
+		return;
+	store_health(ages->gate->store, &health);
+	if (!health.ok)
 		return;
 	ages->sizes_new = false;
 	ages->sizes_saved_ms = at.boot_ms;

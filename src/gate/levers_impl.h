@@ -31,6 +31,8 @@
 #define KEEPER_SILENT_MS (20 * MS_SECOND)
 /* What frees a guest whose keeper and guard are dead: to be run as root on its node. */
 #define KEEPER_COMMAND "/usr/libexec/rebuildgate/rebuildgate-vzdump --put-back"
+/* In the record, until the guest's next keeper or that command tells better. */
+#define KEEPER_DEAD_WHY "its keeper is dead: to be put back by " KEEPER_COMMAND
 #define KEEPER_TEXT 320
 #define FLOOR_LACKS 240
 
@@ -160,6 +162,8 @@ struct said {
 struct recorded {
 	char lever[24], target[160];
 	bool moved;
+	bool dead; /* by a keeper that is dead, as the record says: nothing puts it back by itself
+		    */
 	struct {
 		char word[32]; /* the beginning of what it was set to */
 		int64_t at_ms;

@@ -142,7 +142,7 @@ static void sweep(struct levers *levers, struct keeper *keeper)
 	else if (keeper_is_over(levers, keeper))
 		forget(levers, keeper, "its keeper is silent, and the backup of its guest is over");
 	else if (keeper->lost_ms && now - keeper->lost_ms > LOST_SHOWN_MS)
-		forget(levers, keeper, "its keeper died a day ago");
+		keeper->said_ms = 0; /* the record goes on saying that it was not put back */
 	else if (!keeper->lost_ms && silent_ms > LOST_MS && now - levers->awake_ms > LOST_MS)
 		keeper_lose(levers, keeper);
 }

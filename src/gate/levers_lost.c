@@ -70,7 +70,7 @@ void keeper_lose(struct levers *levers, struct keeper *keeper)
 	log_err("%s ticket=%lld storage=%s node=%s", text, (long long)keeper->said.ticket,
 		keeper->said.storage, keeper->said.node);
 	levers_record(levers->gate, keeper->said.ticket, "block-jobs", target, "free", what,
-		"its keeper is dead: to be put back by " KEEPER_COMMAND, false);
+		KEEPER_DEAD_WHY, false);
 	notice(levers, keeper, target, text);
 }
 

@@ -66,14 +66,22 @@ json_t *levers_paces(const struct levers *levers)
 	return list;
 }
 
+/* Only where the database takes them: the room of the spill is for decisions and levers. */
 void paces_save(struct levers *levers)
 {
-	json_t *list = levers_paces(levers);
-	char *text = list ? json_text(list, 0) : NULL;
+	struct store_health health = {0};
 	struct err err = {0};
+	json_t *list;
+	char *text;
 
+	if (levers->gate->store)
+		store_health(levers->gate->store, &health);
+	if (!levers->paces_new || !health.ok)
+		return;
+	list = levers_paces(levers);
+	text = list ? json_text(list, 0) : NULL;
 	json_decref(list);
-	if (text && levers->paces_new && levers->gate->store) {
+	if (text) {
 		store_begin(levers->gate->store);
 		store_put_memory(levers->gate->store, MEMORY, text, levers->now.utc_ms);
 		if (store_commit(levers->gate->store, &err) == STORE_LOST)

@@ -152,7 +152,18 @@ static void take_moved(void *data, const struct store_lever *action)
 	struct recorded *one = recorded_of(levers, action->lever, action->target);
 
 	one->moved = true;
+	one->dead = action->why && strcmp(action->why, KEEPER_DEAD_WHY) == 0;
 	one->used_ms = levers->now.boot_ms;
+	if (one->dead) {
+		log_err("The keeper of %s is dead and left it slowed (%s), by the record: unless "
+			"that "
+			"backup is over it is freed by " KEEPER_COMMAND
+			" there, or by the guest's next backup target=%s",
+			action->target, action->after, action->target);
+		return;
+	}
+	if (strcmp(action->lever, "traffic-control") == 0 && strstr(action->target, " at http"))
+		return; /* at an address that is not configured: told by those who look after it */
 	log_notice("A gate before this one left %s of %s moved (%s); it is put right lever=%s "
 		   "target=%s",
 		action->lever, action->target, action->after, action->lever, action->target);
@@ -193,7 +204,7 @@ void levers_orphans(struct levers *levers)
 	for (i = 0; i < LEVERS_RECORDED; i++) {
 		struct recorded *one = &levers->recorded[i];
 
-		if (one->moved && strcmp(one->lever, "block-jobs") == 0 &&
+		if (one->moved && !one->dead && strcmp(one->lever, "block-jobs") == 0 &&
 			!has_keeper(levers, one->target)) {
 			levers_record(levers->gate, 0, one->lever, one->target, "free", "free",
 				"its keeper has lost the gate: it should have freed its guest by "

@@ -75,8 +75,8 @@ static int64_t next_time(const struct pbs_lever *lever, int64_t now_ms)
 	return set && at < next ? at : next;
 }
 
-/* The name has another address now: what was set at the former one goes first, where that takes no
- * time. It may be the same server. */
+/* The name has another address now, or the address another name: what was set before goes first,
+ * where that takes no time. It may be the same server, and has one rule of ours. */
 static bool waits_for_former(const struct pbs_lever *lever, int64_t now_ms)
 {
 	const struct pbs_levers *levers = lever->levers;
@@ -85,7 +85,9 @@ static bool waits_for_former(const struct pbs_lever *lever, int64_t now_ms)
 	for (i = 0; !lever->retired && i < levers->n; i++) {
 		const struct pbs_lever *former = levers->list[i];
 
-		if (former->gone && !former->told && strcmp(former->name, lever->name) == 0 &&
+		if (former->gone && !former->told &&
+			(strcmp(former->name, lever->name) == 0 ||
+				strcmp(former->url, lever->url) == 0) &&
 			!pbs_lever_done(former) && now_ms - former->retired_ms < FORMER_FIRST_MS)
 			return true;
 	}

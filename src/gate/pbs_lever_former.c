@@ -111,7 +111,8 @@ void pbs_lever_left(struct pbs_lever *lever, const char *reason, bool finally)
 
 	lever->told = true;
 	lever->gave_up = finally;
-	snprintf(lever->trouble, sizeof(lever->trouble), "%s", reason);
+	if (reason != lever->trouble)
+		snprintf(lever->trouble, sizeof(lever->trouble), "%s", reason);
 	snprintf(text, sizeof(text),
 		"Our traffic-control rule on '%s' could not be removed%s: %s. %s it acts again "
 		"each week at its time, until it is deleted there by hand or that address is "
@@ -214,8 +215,33 @@ void pbs_levers_sort_out(struct pbs_levers *levers, bool at_start,
 		else if (at_start)
 			log_err("The record says that our traffic-control rule is on '%s', which "
 				"is not configured any more: it acts again each week at its time, "
-				"until it is deleted there by hand or '%s' is configured again",
+				"until it is deleted there by hand (then `rebuildgate levers "
+				"reset` "
+				"ends this) or '%s' is configured again",
 				target, target);
+	}
+	free(left);
+}
+
+void pbs_levers_give_up_left(struct pbs_levers *levers)
+{
+	struct left *left = calloc(1, sizeof(*left));
+	struct err unread = {0}; /* is told by others */
+	size_t i, k;
+
+	if (left)
+		store_levers_moved(levers->gate->store, on_left, left, &unread);
+	for (i = 0; left && i < left->n; i++) {
+		const char *target = left->list[i].target;
+
+		for (k = 0; k < levers->n; k++)
+			if (strcmp(levers->list[k]->target, target) == 0)
+				break;
+		if (k == levers->n)
+			levers_record(levers->gate, 0, LEVER, target, "none", "none",
+				"levers were reset while that address was not configured: taken as "
+				"deleted there by hand",
+				true);
 	}
 	free(left);
 }

@@ -125,6 +125,8 @@ bool pbs_lever_done(const struct pbs_lever *lever);
  * then on. At the start those that are not configured are told. */
 void pbs_levers_sort_out(struct pbs_levers *levers, bool at_start,
 	void (*each)(struct pbs_levers *levers, const struct pbs_settings *set));
+/* At a reset: what the record has of addresses that nothing here looks after is an operator's. */
+void pbs_levers_give_up_left(struct pbs_levers *levers);
 
 /* The rate that our rule shall have now; 0: there shall be none. */
 int64_t pbs_lever_target(const struct pbs_lever *lever, int64_t now_ms);

@@ -257,4 +257,5 @@ void pbs_levers_reset(struct pbs_levers *levers)
 		lever->sight.known = false;
 		timer_at(&lever->timer, 0);
 	}
+	pbs_levers_give_up_left(levers);
 }

@@ -72,6 +72,19 @@ ok 'configured again' "$BUILD/rebuildgated" --config "$CONF" --put-back
 ok 'it goes' no_rule
 ok 'and the record says so' back
 
+gate_start
+wait_for 20 rule
+gate_kill KILL
+without_server
+gate_start
+api POST /v1/levers/reset '{"reason": "deleted there by hand"}'
+ok 'at a reset what is where nobody looks after it is the operator'"'"'s' back
+gate_kill TERM
+servers_conf
+gate_start
+wait_for 20 rule
+gate_kill TERM
+
 # --- its address is another one: the rule stays at the old one, not at the new one ---------------------------
 OTHER=$SCRATCH/other
 other_start() {

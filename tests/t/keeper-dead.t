@@ -113,6 +113,11 @@ wait "$JOB" 2>/dev/null
 ok 'its worker is killed too: the job is lost' wait_for 30 logged ' lost: '
 ok 'that its guest is slow is said all the same' wait_for 120 errors 2
 ok 'levers say it' wait_for 10 command_says levers "run there, as root:"
+gate_kill TERM
+gate_start
+ok 'the next gate says so by the record' logged 'The keeper of pve1/100 is dead and left it slowed'
+sleep 75 # it takes keepers of a gate before it that ask nobody as having freed their guests
+ok 'and does not record that it is back' test "$(last)" = 0
 perl "$FAKES/vzdump.pl" run --hook "$BUILD/rebuildgate-vzdump" --log "$SCRATCH/other.log" --pidfile "$SCRATCH/pid" --storage backup \
 	--env "${HOOK_ENV[0]}" --env "${HOOK_ENV[1]}" >/dev/null 2>&1 &
 STARTED+=("$!")
