@@ -101,13 +101,16 @@ static void rescue(const void *data, uint32_t vmid)
 	if (!keeper_note_load(hook->root, vmid, &note) ||
 		(lock = keeper_lock(hook->root, vmid)) < 0)
 		return;
-	if (keeper_note_apply(hook->root, vmid, RESCUE_MS, NULL))
-		keeper_tell_dead(hook->root, &hook->conf, vmid);
-	else
+	if (keeper_note_apply(hook->root, vmid, RESCUE_MS, NULL)) {
+		/* A hook that is to end does not wait for the gate. */
+		if (!hook->hurry && !hook_woken(hook))
+			keeper_tell_dead(hook->root, &hook->conf, vmid);
+	} else {
 		journal_say(hook->root, LOG_WARNING,
 			"guest %" PRIu32
 			": what a keeper left of its block jobs could not be put back",
 			vmid);
+	}
 	close(lock);
 }
 

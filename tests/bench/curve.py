@@ -8,7 +8,7 @@ A segment counts from the stream's start until all that it sent is on disk. Its 
 over that time, by the done counter, divided by the mean of the idle segments before and after it; the backup's
 pace is what it sent over the same time. For the gate what counts is the time from when the share is kept (the
 settling is told apart); where slices begin in that time more than once, from the first beginning to the last: whole
-periods, whatever is tried in them included. All paces are MB/s (1e6), the rebuild's for each disk. What the run was to measure
+periods, whatever is tried in them included. "Missed" are the windows of a minute, as the rule's `over` has it. All paces are MB/s (1e6), the rebuild's for each disk. What the run was to measure
 stands in the log (P): an aim of that which cannot be computed was missed.
 
 Exit status: 0, 1 when an aim is missed or was not measured, 2 for a log that says nothing.
@@ -68,7 +68,7 @@ class Segment:
         self.family, self.writer, self.setting = family, writer, setting
         self.end, self.bytes = None, 0
         self.idle = self.share = self.moved = None
-        self.settle_s = self.missed = None
+        self.settle_s = self.missed = self.counted = None
 
     def short(self):
         """As a label beside its point."""
@@ -149,7 +149,11 @@ def counted(segment):
     """From when until when the gate counts."""
     begin = segment.begin + int((segment.settle_s or 0) * 1000)
     slices = beginnings(segment, begin)
-    return (slices[0], slices[-1]) if len(slices) > 1 else (begin, segment.end)
+    if len(slices) < 2:
+        return begin, segment.end
+    longest = max(b - a for a, b in zip(slices, slices[1:]))
+    # What comes after the last beginning is left out as a part of a period, and only as that.
+    return slices[0], slices[-1] if segment.end - slices[-1] <= longest * 5 / 4 else segment.end
 
 
 def measure(segments):
@@ -168,7 +172,7 @@ def measure(segments):
         begin, end = s.begin, s.end
         if s.family == "gate":
             s.settle_s, s.missed = settle(s, least_share(spread))
-            begin, end = counted(s)
+            begin, end = s.counted = counted(s)
         s.share = s.samples.pace(begin, end) / s.idle
         s.moved = moved(s, begin, end)
     return (statistics.mean(paces) if paces else 0.0), spread
@@ -244,8 +248,9 @@ def judge(kind, writer, spread, segments, aims):
 def row(s):
     settled = ""
     if s.family == "gate":
-        settled = "   settled after %s, then missed over %.0f %% of the time" % (
-            "%.0f s" % s.settle_s if s.settle_s is not None else "never", 100 * s.missed)
+        settled = "   settled after %s, then missed over %.0f %% of the minutes; counted from %.0f s to %.0f s" % (
+            "%.0f s" % s.settle_s if s.settle_s is not None else "never", 100 * s.missed,
+            *((t - s.begin) / 1000 for t in s.counted))
     print("    %-20s %-32s share %5.1f %%   backup %6.2f MB/s%s" %
           (FAMILIES[s.family], s.name(), 100 * s.share, s.moved, settled))
 
