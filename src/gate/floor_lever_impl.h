@@ -41,7 +41,7 @@ struct floor_array {
 	bool floor_recorded, check_recorded;
 	struct opt set_kib, set_pages; /* by the last floor that was carried out */
 	int64_t own_pages;             /* of the cache before us, while set_pages is known */
-	bool no_cache; /* the NAS refused a larger one: not asked for again with this floor */
+	bool no_cache; /* the NAS refused a larger one: not asked for again while one is wanted */
 	char no_cache_why[FLOOR_WHY_MAX];
 	bool floor_set; /* there was one since it was moved */
 	int64_t renew_ms, pause_renew_ms;
@@ -65,9 +65,11 @@ struct floor_lever {
 	bool listed;               /* the NAS has told what is moved there */
 	char name[ORDER_NAME_MAX]; /* of this gate, in its orders */
 	bool nameless;             /* the nas-levers there knows no names: then none is said */
+	bool nameless_said;        /* that is in the journal, and it knew none since */
 	bool anyones;              /* what others have moved is put back too */
 	enum floor_order doing;
-	size_t at; /* the array that it is about */
+	size_t at;                 /* the array that it is about */
+	char said[ORDER_NAME_MAX]; /* the name that it was given under; "": without one */
 	struct opt kib, pages;
 	unsigned failures; /* in a row */
 	bool patient;
@@ -99,8 +101,10 @@ void floor_answered(void *data, const char *line);
 /* The name of the gate with these settings: the same for as long as node, machine and database are.
  */
 void floor_name(const struct settings *settings, char ret[ORDER_NAME_MAX]);
-/* Puts the name before the order that lever->doing is, if one is to be said. */
-bool floor_say_name(const struct floor_lever *lever, char line[ORDER_LINE_MAX], struct err *err);
+/* The name to say with the order that lever->doing is; "": none. */
+const char *floor_name_to_say(const struct floor_lever *lever);
+/* Puts it before the order and keeps it as lever->said. */
+bool floor_say_name(struct floor_lever *lever, char line[ORDER_LINE_MAX], struct err *err);
 /* The order about this array was refused, because another gate has moved it. */
 void floor_refused_for_other(struct floor_lever *lever, struct floor_array *array, int64_t now,
 	const struct order_other *other);

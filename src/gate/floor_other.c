@@ -47,18 +47,28 @@ void floor_name(const struct settings *settings, char ret[ORDER_NAME_MAX])
 	snprintf(ret + n, ORDER_NAME_MAX - n, "%s%.*s", n ? "-" : "gate-", MARK_CHARS, mark);
 }
 
-bool floor_say_name(const struct floor_lever *lever, char line[ORDER_LINE_MAX], struct err *err)
+const char *floor_name_to_say(const struct floor_lever *lever)
 {
 	bool back = lever->doing == ORDER_MOVED || lever->doing == ORDER_FREE ||
 		lever->doing == ORDER_RESUME;
 
-	return lever->nameless ||
-		order_by(lever->anyones && back ? ORDER_ANYONE : lever->name, line, err);
+	if (lever->nameless)
+		return "";
+	return lever->anyones && back ? ORDER_ANYONE : lever->name;
+}
+
+bool floor_say_name(struct floor_lever *lever, char line[ORDER_LINE_MAX], struct err *err)
+{
+	snprintf(lever->said, sizeof(lever->said), "%s", floor_name_to_say(lever));
+	return !lever->said[0] || order_by(lever->said, line, err);
 }
 
 void floor_forget_name(struct floor_lever *lever)
 {
 	lever->nameless = true;
+	if (lever->nameless_said)
+		return;
+	lever->nameless_said = true;
 	log_warning("The nas-levers on NAS '%s' is older than this gate and does not know whose a "
 		    "move is: install hooks/nas-levers of this version there; until then gates "
 		    "that share this NAS free each other's moves nas=%s",
@@ -77,6 +87,7 @@ void floor_lever_free_others(struct floor_lever *lever, const char *why)
 		   "%s nas=%s",
 		lever->settings.name, why, lever->settings.name);
 	lever->anyones = true;
+	lever->not_before_ms = 0; /* now: not_reached() ends it */
 	floor_list_again(lever);
 	floor_lever_free_all(lever, why);
 }

@@ -310,23 +310,39 @@ static bool without_cache(struct floor_lever *lever, struct floor_array *array, 
 {
 	if (lever->doing != ORDER_FLOOR || !lever->pages.known || !lever->kib.known)
 		return false;
-	log_warning("An order about %s on %s is not carried out: %s; it is given without a larger "
-		    "stripe cache nas=%s array=%s",
-		array->name, lever->settings.name, text, lever->settings.name, array->name);
+	if (!array->refused)
+		log_warning("An order about %s on %s is not carried out: %s; it is given without a "
+			    "larger stripe cache nas=%s array=%s",
+			array->name, lever->settings.name, text, lever->settings.name, array->name);
 	snprintf(array->no_cache_why, sizeof(array->no_cache_why), "%.*s", FLOOR_WHY_MAX - 1, text);
 	array->no_cache = true;
 	return true;
 }
 
-/* The NAS has undone what it refuses: what is moved there now it tells anew. */
+/* An array that cannot even be looked at (it is gone) is no other gate's either: where nobody wants
+ * its floor nothing is left to ask. */
+static void look_turned_down(const struct floor_lever *lever, struct floor_array *array)
+{
+	if (!array->other[0])
+		return;
+	array->other[0] = '\0';
+	if (floor_wanted(lever, array))
+		return;
+	array->refused = ORDER_NONE;
+	array->retry_ms = 0;
+	array->trouble[0] = '\0';
+}
+
+/* The NAS has undone what it refuses: what is moved there now it tells anew. Whether it was for the
+ * cache is not asked each time: without one it stays while a floor is wanted. */
 static void turned_down(
 	struct floor_lever *lever, struct floor_array *array, int64_t now, const char *text)
 {
-	if (!without_cache(lever, array, text)) {
+	if (!without_cache(lever, array, text))
 		refused(lever, array, now, text);
-		array->no_cache = false; /* it was not for that */
-	}
-	if (lever->doing != ORDER_LOOK)
+	if (lever->doing == ORDER_LOOK)
+		look_turned_down(lever, array);
+	else
 		floor_list_again(lever);
 	array->floor_set = false;
 }
@@ -361,6 +377,10 @@ static void take_list(struct floor_lever *lever, size_t n, char (*names)[MD_NAME
 	struct floor_array *array;
 	size_t i;
 
+	/* Meanwhile it is to be asked under another name, and whose moves it tells of depends on
+	 * that. */
+	if (strcmp(lever->said, floor_name_to_say(lever)) != 0)
+		return;
 	for (i = 0; i < FLOOR_ARRAYS; i++) {
 		array = &lever->arrays[i];
 		if (!array->name[0] || is_listed(array->name, n, names))
@@ -414,6 +434,13 @@ static void reached(struct floor_lever *lever)
 	lever->trouble[0] = '\0';
 }
 
+static void succeeded(struct floor_lever *lever)
+{
+	reached(lever);
+	if (lever->said[0])
+		lever->nameless_said = false;
+}
+
 static void take_state(struct floor_lever *lever, struct floor_array *array, int64_t now,
 	const struct order_state *state)
 {
@@ -437,11 +464,9 @@ static void take_moved(struct floor_lever *lever, int64_t now, const char *line)
 	if (!lever->nameless && order_knows_no_names(line)) {
 		floor_forget_name(lever); /* and it is asked without one */
 	} else if (order_moved_answer(line, FLOOR_ARRAYS, names, &n, &err)) {
-		reached(lever);
+		succeeded(lever);
 		take_list(lever, n, names);
 	} else {
-		if (err.kind == ERR_DENIED)
-			reached(lever);
 		not_reached(lever, now, line, &err);
 	}
 }
@@ -458,7 +483,7 @@ void floor_answered(void *data, const char *line)
 	if (lever->doing == ORDER_MOVED) {
 		take_moved(lever, now, line);
 	} else if (order_answer(line, &state, &err)) {
-		reached(lever);
+		succeeded(lever);
 		take_state(lever, array, now, &state);
 	} else if (order_other(line, &other)) {
 		reached(lever);

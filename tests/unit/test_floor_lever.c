@@ -5,6 +5,7 @@
  * "answer" says. Who gives an order is written into "names"; of another gate that has moved
  * something there the files "other" (an answer's words) and "others" (what is moved then) tell.
  */
+#include <fcntl.h>
 #include <sys/stat.h>
 #include <systemd/sd-event.h>
 
@@ -185,12 +186,24 @@ static int setup(void **state)
 	return 0;
 }
 
+static int stderr_kept = -1; /* while the journal is written to a file */
+
+static void log_ends(void)
+{
+	if (stderr_kept < 0)
+		return;
+	dup2(stderr_kept, STDERR_FILENO);
+	close(stderr_kept);
+	stderr_kept = -1;
+}
+
 static int teardown(void **state)
 {
 	static const char *const names[] = {"orders", "answer", "moved", "operation", "names",
-		"older", "other", "others", "refuses"};
+		"older", "other", "others", "refuses", "journal"};
 	size_t i;
 
+	log_ends();
 	floor_levers_close(levers, 0);
 	sd_event_unref(gate.loop);
 	for (i = 0; i < sizeof(names) / sizeof(names[0]); i++)
@@ -265,6 +278,49 @@ static void floored(void)
 	floor_lever_want(lever, "md2", OPT(16000), true, "a backup writes");
 	run();
 	orders_are("moved\nlook md2\nfloor md2 16000 5242 600\n");
+}
+
+/* ---- the journal: standard error, for a while into the file "journal" ---- */
+
+static void log_begins(void)
+{
+	char path[160];
+	int fd;
+
+	snprintf(path, sizeof(path), "%s/journal", room->folder);
+	fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+	stderr_kept = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 3);
+	if (fd < 0 || stderr_kept < 0 || dup2(fd, STDERR_FILENO) < 0)
+		abort();
+	close(fd);
+}
+
+/* How often it says so. */
+static int logged(const char *text)
+{
+	char journal[8192];
+	const char *p = journal;
+	int n = 0;
+
+	file_read("journal", journal, sizeof(journal));
+	while ((p = strstr(p, text)) != NULL) {
+		n++;
+		p++;
+	}
+	return n;
+}
+
+/* As when the minute after a refusal is over: until the next one, and what is asked after it. */
+static void again_until_refused(void)
+{
+	int64_t end = clock_boot_ms() + WAIT_MS;
+
+	lever->arrays[0].retry_ms = lever->arrays[0].retry_ms ? 1 : 0;
+	floor_step(lever);
+	while (lever->doing || !lever->listed || lever->arrays[0].retry_ms <= 1) {
+		if (sd_event_run(gate.loop, 20 * 1000) < 0 || clock_boot_ms() > end)
+			fail_msg("nothing is refused");
+	}
 }
 
 static void a_floor_is_looked_at_recorded_and_set(void **data)
@@ -438,6 +494,42 @@ static void a_floor_refused_also_without_its_cache_is_refused(void **data)
 		"moved\nlook md2\nfloor md2 16000 5242 600\nmoved\nfloor md2 16000 - 600\nmoved\n");
 	assert_false(state_of("md2").usable);
 	assert_string_equal(state_of("md2").trouble, "stripe_cache_size of md2 does not take -");
+}
+
+/* The next minute is not for the cache again. */
+static void a_floor_that_stays_refused_is_told_once(void **data)
+{
+	(void)data;
+	file_write("refuses", "w", "all");
+	log_begins();
+	open_levers();
+	floor_lever_want(lever, "md2", OPT(16000), true, "a backup writes");
+	again_until_refused();
+	file_remove("orders");
+	again_until_refused();
+	log_ends();
+	orders_are("floor md2 16000 - 600\nmoved\n");
+	assert_int_equal(logged("is not carried out"), 2); /* with the cache, and without it */
+}
+
+static void a_nas_that_does_not_tell_what_is_moved_is_not_hammered(void **data)
+{
+	int i;
+
+	(void)data;
+	file_write("answer", "w", "error /run is full\n");
+	log_begins();
+	open_levers();
+	run();
+	for (i = 0; i < 4; i++) {
+		lever->not_before_ms = 0;
+		floor_step(lever);
+		run();
+	}
+	log_ends();
+	assert_true(lever->not_before_ms > clock_boot_ms() + MS_MINUTE);
+	assert_int_equal(logged("can be moved again"), 0);
+	assert_int_equal(logged("cannot be moved"), 1);
 }
 
 static void what_the_record_says_is_moved_is_put_back_at_the_start(void **data)
@@ -991,6 +1083,88 @@ static void a_person_may_want_all_put_back(void **data)
 	assert_false(lever->anyones); /* wanted now, and not at some later time */
 }
 
+/* Not at some later time: it is tried although the NAS was not reached, and that was it. */
+static void what_others_moved_is_put_back_now_or_not_at_all(void **data)
+{
+	(void)data;
+	file_write("answer", "w", "failed auth nas.example refuses the key\n");
+	open_levers();
+	run();
+	file_remove("orders");
+	file_write("others", "w", "md2");
+	floor_lever_free_others(lever, "root wants everything put back");
+	run();
+	orders_are("any: moved\n");
+	assert_false(lever->anyones);
+	file_remove("answer");
+	lever->not_before_ms = 0;
+	floor_step(lever);
+	run();
+	orders_are("moved\n");
+	/* And where it is reached again by then, nothing is left to wait for. */
+	lever->failures = 1;
+	lever->not_before_ms = clock_boot_ms() + MS_HOUR;
+	floor_lever_free_others(lever, "root wants everything put back");
+	run();
+	orders_are("any: moved\nany: resume md2\nany: free md2\n");
+	assert_false(lever->anyones);
+}
+
+/* An answer that is under way tells of our own moves only. */
+static void what_others_moved_is_asked_for_by_a_list_of_its_own(void **data)
+{
+	(void)data;
+	open_levers();
+	file_write("others", "w", "md2");
+	while (lever->doing != ORDER_MOVED)
+		sd_event_run(gate.loop, 20 * 1000);
+	floor_lever_free_others(lever, "root wants everything put back");
+	run();
+	orders_are("moved\nany: moved\nany: resume md2\nany: free md2\n");
+	assert_false(lever->anyones || state_of("md2").moved);
+}
+
+/* An array that is gone is nobody's. */
+static void what_was_anothers_and_is_gone_is_not_asked_for_any_more(void **data)
+{
+	(void)data;
+	another_moves();
+	open_levers();
+	floor_lever_want(lever, "md2", OPT(16000), true, "a backup writes");
+	run();
+	floor_lever_free(lever, "md2", "it is not usable");
+	file_remove("orders");
+	file_write("answer", "w", "error there is no array md2\n");
+	lever->arrays[0].retry_ms = 1;
+	floor_step(lever);
+	run();
+	orders_are("look md2\n");
+	assert_true(state_of("md2").usable); /* who wants it looks first */
+	file_remove("answer");
+	lever->arrays[0].retry_ms = 1;
+	floor_step(lever);
+	run();
+	orders_are("");
+}
+
+static void an_older_script_is_told_of_once(void **data)
+{
+	(void)data;
+	file_write("older", "w", "yes");
+	file_write("refuses", "w", "all");
+	log_begins();
+	open_levers();
+	floor_lever_want(lever, "md2", OPT(16000), false, "a backup writes");
+	again_until_refused();
+	again_until_refused();
+	log_ends();
+	assert_int_equal(logged("is older than this gate"), 1);
+	file_remove("older");
+	floor_lever_again(lever);
+	run();
+	assert_false(lever->nameless || lever->nameless_said);
+}
+
 static void an_older_script_is_told_of_and_works(void **data)
 {
 	char name[ORDER_NAME_MAX];
@@ -1034,6 +1208,8 @@ int main(int argc, char **argv)
 		TEST(a_cache_that_gives_way_gets_its_own_size),
 		TEST(a_refused_cache_does_not_cost_the_floor),
 		TEST(a_floor_refused_also_without_its_cache_is_refused),
+		TEST(a_floor_that_stays_refused_is_told_once),
+		TEST(a_nas_that_does_not_tell_what_is_moved_is_not_hammered),
 		TEST(what_the_record_says_is_moved_is_put_back_at_the_start),
 		TEST(what_the_nas_has_undone_meanwhile_is_back_in_the_record),
 		TEST(what_only_the_nas_knows_is_put_back_too),
@@ -1061,7 +1237,11 @@ int main(int argc, char **argv)
 		TEST(what_became_anothers_is_not_put_back),
 		TEST(a_check_that_became_anothers_is_left),
 		TEST(a_person_may_want_all_put_back),
+		TEST(what_others_moved_is_put_back_now_or_not_at_all),
+		TEST(what_others_moved_is_asked_for_by_a_list_of_its_own),
+		TEST(what_was_anothers_and_is_gone_is_not_asked_for_any_more),
 		TEST(an_older_script_is_told_of_and_works),
+		TEST(an_older_script_is_told_of_once),
 	};
 
 	if (argc > 1 && strcmp(argv[1], "--order") == 0)
