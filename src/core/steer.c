@@ -223,6 +223,7 @@ static void step_run(struct step *st)
 	struct steer *s = st->s;
 
 	if (st->in->rule.rate.known) {
+		grip_end(st);
 		if (!s->ref.known && st->baseline.known)
 			calm_set(st, st->baseline.v);
 		steer_enter(st, STEER_PHASE_FIXED);
@@ -231,6 +232,7 @@ static void step_run(struct step *st)
 		return;
 	}
 	if (st->protect <= 0) {
+		grip_end(st);
 		steer_enter(st, STEER_PHASE_FIXED);
 		steer_order(st, STEER_OPEN, 0);
 		st->ret->reason = STEER_KEEPING;

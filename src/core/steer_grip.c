@@ -12,12 +12,17 @@
 #define FULL_FALL_PPM 700000       /* of the full speed: what is left after a close has fallen */
 /* A rest without grip: longer than it takes the page cache of a large server to be written out. */
 #define GIVE_UP_MS (5 * MS_MINUTE)
-/* Who writes past the levers now and then has stopped after so long. */
+/* Who writes past the levers now and then has stopped after so long, by what short rests show, */
 #define PAST_MS (5 * MS_MINUTE)
-#define DRAIN_LEAST_MS (4 * MS_SECOND)
+/* and when nothing is written for so long in one rest. */
+#define LULL_MS (40 * MS_SECOND)
+/* After so long nothing that was written before in this rest is held against the levers. */
+#define LULL_LONG_MS MS_MINUTE
 #define LOOK_MS (6 * MS_SECOND) /* a reading or two */
 /* So long the path may be open before a rest looks. */
 #define LOOK_AGAIN_MS (10 * MS_MINUTE)
+/* So often one looks until no cache can be what is written. */
+#define LOOK_LONG_AGAIN_MS (90 * MS_MINUTE)
 
 bool grip_others_write(const struct step *st)
 {
@@ -74,26 +79,57 @@ bool grip_lull(const struct step *st)
 	return st->s->past && written(st).v <= held_level(st);
 }
 
+/* Since when nothing has been written in this rest, while that is so. */
+static int64_t lull_since(const struct steer *s)
+{
+	return s->lull_ms > s->rest_ms ? s->lull_ms : s->rest_ms;
+}
+
 int64_t grip_rest_least(const struct step *st)
 {
 	const struct steer *s = st->s;
 
-	if (!s->past || !s->looks)
+	if (!s->past || !s->looks || !s->rest_ms)
 		return 0;
-	return st->delay + LOOK_MS + (grip_lull(st) ? DRAIN_LEAST_MS : STEER_DRAIN_MAX_MS);
+	/* A pause, or the end? */
+	if (s->lulled && s->lull_ms)
+		return rest_lasted(st) + lull_since(s) + LULL_MS + LOOK_MS - st->now;
+	if (s->lulled)
+		return st->delay + LOOK_MS;
+	if (s->looks_long)
+		return rest_lasted(st) + s->rest_ms + GIVE_UP_MS - st->now;
+	return st->delay + LOOK_MS + STEER_DRAIN_MAX_MS;
 }
 
-/* Whether what is written while the path is shut cannot come out of caches: it began again, or goes
- * on for longer than they take. */
-static bool no_cache(struct step *st, int64_t from_ms)
+static void shut_anew(struct steer *s, int64_t now)
+{
+	s->shut = (struct steer_sum){0};
+	s->shut_ms = now;
+}
+
+/* The rest has shown the end of it. What it does undisturbed was never known: the rest goes on
+ * until it is, for a baseline of beside it says nothing. */
+static void past_ends(struct step *st)
+{
+	grip_end(st);
+	if (!st->s->ref.known)
+		rest_begin(st, STEER_PHASE_MEASURE);
+}
+
+/* A reading in which nobody wrote past the closed path. */
+static void read_lull(struct step *st)
 {
 	struct steer *s = st->s;
+	int64_t at = st->in->read_at_ms;
 
-	if (grip_lull(st)) {
-		s->lulled = true;
-		return false;
-	}
-	return s->lulled || from_ms >= s->rest_ms + STEER_DRAIN_MAX_MS;
+	s->lulled = true;
+	if (!s->lull_ms)
+		s->lull_ms = at;
+	/* It was caches. */
+	if (at - lull_since(s) >= LULL_LONG_MS)
+		shut_anew(s, at);
+	if (s->past && (at - s->lull_ms >= PAST_MS || at - lull_since(s) >= LULL_MS))
+		past_ends(st);
 }
 
 /* The path is shut: what is written past it, and what the rebuild does beside that. */
@@ -110,12 +146,10 @@ static void read_past(struct step *st, int64_t from_ms)
 		s->shut.kept += st->rate.v * ms;
 		s->shut.moved += write.v * ms;
 	}
-	if (!s->past)
-		return;
-	if (no_cache(st, from_ms))
-		s->past_ms = st->in->read_at_ms;
-	else if (grip_lull(st) && st->in->read_at_ms - s->past_ms >= PAST_MS)
-		grip_end(st);
+	if (write.v <= held_level(st))
+		read_lull(st);
+	else
+		s->lull_ms = 0;
 }
 
 void grip_read(struct step *st, int64_t from_ms)
@@ -125,8 +159,8 @@ void grip_read(struct step *st, int64_t from_ms)
 	read_grip(st, from_ms);
 	if (sight_shut(st, from_ms))
 		read_past(st, from_ms);
-	else if (s->past && s->over_since_ms)
-		s->past_ms = st->in->read_at_ms;
+	else if (s->over_since_ms)
+		s->lull_ms = 0;
 }
 
 static void remember_far(struct step *st)
@@ -146,21 +180,34 @@ static void give_up(struct step *st)
 	struct opt was = calm_pace(st);
 	int64_t does = s->shut.kept / s->shut.ms;
 
+	if (!s->past)
+		s->look_long_ms = 0;
 	remember_far(st);
 	if (!was.known || does < rate_muldiv(was.v, STEER_BACK_PPM, PPM))
 		calm_set(st, does);
 	s->past = steer_within(s->shut.moved / s->shut.ms - s->foreign, 1, STEER_MOST);
-	s->past_ms = s->look_ms = st->now;
-	s->shut = s->judged = (struct steer_sum){0};
+	s->look_ms = st->now;
+	shut_anew(s, st->now);
+	s->judged = (struct steer_sum){0};
 	s->slice_share = OPT_NONE;
 	s->credit = s->close_credit = s->low_credit = 0; /* counted by what it no longer does */
+}
+
+/* What is written in this rest counts from then on. */
+static int64_t shut_since(const struct steer *s)
+{
+	return s->shut_ms > s->rest_ms ? s->shut_ms : s->rest_ms;
 }
 
 bool grip_gave_up(struct step *st)
 {
 	const struct steer *s = st->s;
 
-	if (s->shut.ms <= 0 || st->now - s->rest_ms < GIVE_UP_MS ||
+	/* Nobody writes now: caches were written out, and it may yet come back. Whoever only pauses
+	 * is seen when he writes again. */
+	if (s->lull_ms)
+		return false;
+	if (s->shut.ms <= 0 || st->now - shut_since(s) < GIVE_UP_MS ||
 		s->shut.moved / s->shut.ms <= held_level(st))
 		return false;
 	give_up(st);
@@ -181,9 +228,12 @@ void grip_rest_begins(struct step *st)
 {
 	struct steer *s = st->s;
 
-	s->shut = (struct steer_sum){0};
+	shut_anew(s, 0); /* from when the rest is in force */
 	s->lulled = false;
 	s->looks = st->now >= grip_look_ms(st);
+	s->looks_long = s->past && s->looks && st->now >= s->look_long_ms;
+	if (s->looks_long)
+		s->look_long_ms = st->now + LOOK_LONG_AGAIN_MS;
 	if (!s->past || s->looks)
 		s->look_ms = st->now;
 }
@@ -196,6 +246,7 @@ void grip_end(struct step *st)
 		return;
 	s->past = 0;
 	s->no_grip = false;
+	shut_anew(s, st->now);
 	s->ref = s->far;
 	s->ref_base = s->far_base;
 	s->ref_at_ppm = s->far_at_ppm;

@@ -83,15 +83,17 @@ struct steer {
 	 * it goes on and that nothing comes back; 0: nothing. `ref` is then what the rebuild does
 	 * beside it, and `far` what it did before. */
 	int64_t past;
-	int64_t past_ms; /* when it was seen last */
-	int64_t look_ms; /* when a rest looked last */
-	bool looks;      /* this rest does, */
-	bool lulled;     /* and has seen that nobody wrote */
+	int64_t lull_ms;      /* since when no rest has seen it any more; 0: the last reading did */
+	int64_t look_ms;      /* when a rest looked last */
+	int64_t look_long_ms; /* when one is due that outlasts any cache; 0: the next */
+	bool looks, looks_long; /* this rest does, */
+	bool lulled;            /* and has seen that nobody wrote */
 	struct opt far, far_base;
 	int64_t far_at_ppm;
 	/* In this rest, after caches had their time: `kept` the rebuild's bytes/s x ms, `moved`
 	 * what clients wrote. */
 	struct steer_sum shut;
+	int64_t shut_ms;     /* since then; 0: since it began */
 	int64_t not_ours_ms; /* when a drop was seen last that is not the backups' doing */
 
 	/* Rests and slices. */

@@ -176,6 +176,132 @@ static void a_lever_that_holds_again_is_found(void **state)
 	}
 }
 
+/* A rebuild that takes long to come back, and a cache that is full and drains for so long. */
+static void begin_full_cache(int by, double drain_s)
+{
+	begin(SLOW, by, true, 9 * HOUR);
+	kind.source = 0;
+	kind.cache_mb = drain_s * kind_full(&kind);
+	run.plant.cached_mb = kind.cache_mb;
+	run.plant.x = run.plant.x0 = 0.43;
+}
+
+static void assert_found(void)
+{
+	assert_int_equal(run.steer.past, 0);
+	assert_false(run.out.no_grip);
+	assert_least("undisturbed", (double)run.steer.ref.v / MB, 0.9 * kind.pace);
+	go_on(HOUR);
+	assert_int_equal(run.steer.past, 0);
+	assert_least("share", run_share(&run), 0.74);
+}
+
+static void a_cache_that_drains_long_is_not_writing_past_them(void **state)
+{
+	static const double drains[] = {100, 150, 200, 280};
+	size_t i;
+	int by, n;
+
+	(void)state;
+	for (i = 0; i < 4; i++) {
+		for (by = QMP; by <= FLEECED; by++) {
+			begin_full_cache(by, drains[i]);
+			for (n = 0; n < 1800; n++) {
+				run_for(&run, 1);
+				assert_int_equal(run.steer.past, 0);
+			}
+			assert_found();
+		}
+	}
+}
+
+/* Given up while it was so; what a look sees first is the cache that an open path has filled. */
+static void a_lever_that_holds_again_is_found_behind_a_full_cache(void **state)
+{
+	static const double drains[] = {80, 110, 150, 240};
+	struct plant_lever dead;
+	size_t i;
+	int by;
+
+	(void)state;
+	for (i = 0; i < 4; i++) {
+		for (by = QMP; by <= FLEECED; by++) {
+			begin_full_cache(by, drains[i]);
+			dead = lever;
+			dead.dead = true;
+			run.plant.lever = &dead;
+			run_for(&run, HOUR);
+			assert_true(run.steer.past > 0);
+			run.plant.lever = &lever;
+			run_for(&run, 2 * HOUR);
+			assert_found();
+		}
+	}
+}
+
+/* A cache that drains for longer than anybody waits: the first look finds out. */
+static void a_cache_taken_for_a_writer_is_found_at_once(void **state)
+{
+	int by;
+
+	(void)state;
+	for (by = QMP; by <= FLEECED; by++) {
+		begin_full_cache(by, 400);
+		run_for(&run, 5 * MINUTE + 10);
+		assert_true(run.steer.past > 0);
+		run_for(&run, 2 * MINUTE);
+		kind.cache_mb = 150 * kind_full(&kind);
+		run.plant.cached_mb = 0;
+		run_for(&run, 30 * MINUTE);
+		assert_found();
+	}
+}
+
+/* A look begins, and he pauses just then for some seconds. */
+static void a_pause_is_not_the_end(void **state)
+{
+	int by, n;
+
+	(void)state;
+	for (by = QMP; by <= FLEECED; by++) {
+		begin(FULLY, by, true, 0);
+		past.span_s = 9 * HOUR;
+		run_for(&run, HOUR);
+		for (n = 0; n < 4; n++) {
+			while (run.out.path == STEER_REST)
+				run_for(&run, 1);
+			while (run.out.path != STEER_REST)
+				run_for(&run, 0.1);
+			past.span_s = 0;
+			run_for(&run, 8);
+			past.span_s = 9 * HOUR;
+			run_for(&run, 2 * MINUTE);
+			assert_true(run.steer.past > 0);
+		}
+	}
+}
+
+/* Nothing is asked of them: what they do not hold is forgotten. */
+static void another_rule_forgets_it(void **state)
+{
+	int fixed;
+
+	(void)state;
+	for (fixed = 0; fixed < 2; fixed++) {
+		begin(FULLY, FLEECED, true, 0);
+		run_for(&run, HOUR);
+		assert_true(run.out.no_grip);
+		if (fixed)
+			run.in.rule.rate = OPT(5000000);
+		else
+			run.in.rule.protect_ppm = 0;
+		run_for(&run, 10);
+		assert_int_equal(run.steer.past, 0);
+		assert_int_equal(run.out.path, fixed ? STEER_LIMIT : STEER_OPEN);
+		assert_false(run.steer.far.known);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -186,6 +312,11 @@ int main(void)
 		cmocka_unit_test(who_writes_past_them_now_and_then_does_not_shut_them_out),
 		cmocka_unit_test(it_does_not_hunt),
 		cmocka_unit_test(a_lever_that_holds_again_is_found),
+		cmocka_unit_test(a_cache_that_drains_long_is_not_writing_past_them),
+		cmocka_unit_test(a_lever_that_holds_again_is_found_behind_a_full_cache),
+		cmocka_unit_test(a_cache_taken_for_a_writer_is_found_at_once),
+		cmocka_unit_test(a_pause_is_not_the_end),
+		cmocka_unit_test(another_rule_forgets_it),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
