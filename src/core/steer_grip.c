@@ -112,8 +112,10 @@ static void shut_anew(struct steer *s, int64_t now)
 static void past_ends(struct step *st)
 {
 	grip_end(st);
-	if (!st->s->ref.known)
-		rest_begin(st, STEER_PHASE_MEASURE);
+	if (st->s->ref.known)
+		return;
+	st->s->trial = false;
+	rest_begin(st, STEER_PHASE_MEASURE);
 }
 
 /* A reading in which nobody wrote past the closed path. */

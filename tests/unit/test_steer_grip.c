@@ -204,7 +204,7 @@ static void a_cache_that_drains_long_is_not_writing_past_them(void **state)
 
 	(void)state;
 	for (i = 0; i < 4; i++) {
-		for (by = QMP; by <= FLEECED; by++) {
+		for (by = QMP; by <= PBS; by++) {
 			begin_full_cache(by, drains[i]);
 			for (n = 0; n < 1800; n++) {
 				run_for(&run, 1);
@@ -212,6 +212,22 @@ static void a_cache_that_drains_long_is_not_writing_past_them(void **state)
 			}
 			assert_found();
 		}
+	}
+}
+
+/* What was written before a long lull is not held against them when something little is written. */
+static void some_seconds_after_a_cache_are_not_either(void **state)
+{
+	int by;
+
+	(void)state;
+	for (by = QMP; by <= PBS; by++) {
+		begin_full_cache(by, 150);
+		past = (struct plant_event){.from_s = 320, .span_s = 20, .foreign = 10};
+		run_for(&run, 400);
+		assert_int_equal(run.steer.past, 0);
+		run_for(&run, 23 * MINUTE);
+		assert_found();
 	}
 }
 
@@ -225,7 +241,7 @@ static void a_lever_that_holds_again_is_found_behind_a_full_cache(void **state)
 
 	(void)state;
 	for (i = 0; i < 4; i++) {
-		for (by = QMP; by <= FLEECED; by++) {
+		for (by = QMP; by <= PBS; by++) {
 			begin_full_cache(by, drains[i]);
 			dead = lever;
 			dead.dead = true;
@@ -245,7 +261,7 @@ static void a_cache_taken_for_a_writer_is_found_at_once(void **state)
 	int by;
 
 	(void)state;
-	for (by = QMP; by <= FLEECED; by++) {
+	for (by = QMP; by <= PBS; by++) {
 		begin_full_cache(by, 400);
 		run_for(&run, 5 * MINUTE + 10);
 		assert_true(run.steer.past > 0);
@@ -313,6 +329,7 @@ int main(void)
 		cmocka_unit_test(it_does_not_hunt),
 		cmocka_unit_test(a_lever_that_holds_again_is_found),
 		cmocka_unit_test(a_cache_that_drains_long_is_not_writing_past_them),
+		cmocka_unit_test(some_seconds_after_a_cache_are_not_either),
 		cmocka_unit_test(a_lever_that_holds_again_is_found_behind_a_full_cache),
 		cmocka_unit_test(a_cache_taken_for_a_writer_is_found_at_once),
 		cmocka_unit_test(a_pause_is_not_the_end),
