@@ -264,6 +264,18 @@ void remote_work(struct remote *remote)
 	work_on(remote, false);
 }
 
+bool remote_may_ask(const struct remote *remote)
+{
+	size_t i;
+
+	if (remote->resume_ms > clock_boot_ms())
+		return false;
+	for (i = 0; i < QUEUE_MAX; i++)
+		if (!remote->queue[i].used)
+			return true;
+	return false;
+}
+
 bool remote_call(struct remote *remote, struct api_call *call, bool urgent, const char *what,
 	remote_done done, void *data, struct err *err)
 {

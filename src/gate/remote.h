@@ -48,6 +48,8 @@ const char *remote_trouble(const struct remote *remote);
 /* A success has `body` (valid during the call), a failure `err`. */
 typedef void (*remote_done)(void *data, const char *body, size_t len, const struct err *err);
 
+/* A call that is not urgent would be taken now: no pause, and room in the queue. */
+bool remote_may_ask(const struct remote *remote);
 /* Starts or queues a call; takes over what `call` owns, also on failure. `urgent`: goes first, and
  * no pause holds it (a lever is put back or set). ERR_BUSY: pausing, or the queue is full. `done`
  * is never called from within. */

@@ -212,6 +212,10 @@ static void map_anew(struct tasks_server *server)
 
 		if (!task->kind)
 			continue;
+		if (task->refused[0]) { /* it may be allowed now */
+			task->try_ms = 0;
+			task->stop_tries = 0;
+		}
 		if (!settings_storage(server->tasks->gate->settings, task->storage))
 			task->storage[0] = '\0';
 		if (server->kind == API_PVE && task->kind == TASK_WRITER && !task->storage[0] &&

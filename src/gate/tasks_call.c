@@ -382,12 +382,16 @@ static bool ask_other(struct tasks_server *server, int64_t now_ms)
 void tasks_work(struct tasks_server *server)
 {
 	int64_t now = clock_boot_ms();
+	const struct remote *remote;
 	struct task *task;
 
-	if (server->op != TASKS_OP_NONE ||
-		!remotes_find(server->tasks->gate->remotes, server->kind, server->name))
+	if (server->op != TASKS_OP_NONE)
 		return;
-	if ((task = stop_wanted(server, now))) {
+	remote = remotes_find(server->tasks->gate->remotes, server->kind, server->name);
+	if (!remote)
+		return;
+	/* What cannot be sent is no try: nothing is recorded or promised for it. */
+	if (remote_may_ask(remote) && (task = stop_wanted(server, now))) {
 		ask_stop(server, task, now);
 		return;
 	}

@@ -229,11 +229,14 @@ bool task_reruns(const struct task *task)
 }
 
 /* What was not stopped while there was a reason for it goes on when there is none. */
-static void judge_task(struct tasks *tasks, struct task *task)
+static void judge_task(struct tasks *tasks, const struct tasks_server *server, struct task *task)
 {
 	char array[MD_NAME_MAX] = "", why[160] = "";
 
 	if (task->stop_ms)
+		return;
+	/* It is being stopped: what comes of that decides. */
+	if (server->op == TASKS_OP_STOP && strcmp(server->op_upid, task->upid) == 0)
 		return;
 	if (!to_stop(tasks, task->storage, array, why, sizeof(why)))
 		task->stop[0] = task->refused[0] = '\0';
@@ -250,7 +253,7 @@ void reruns_judge(struct tasks *tasks)
 			struct task *task = &tasks->servers[i]->list[k];
 
 			if (task_reruns(task))
-				judge_task(tasks, task);
+				judge_task(tasks, tasks->servers[i], task);
 		}
 }
 

@@ -303,6 +303,47 @@ static void a_promise_outlives_the_gate_until_it_is_kept_or_refused(void **state
 	end();
 }
 
+/* No rule matches here. */
+static void a_stop_in_flight_keeps_its_reason(void **state)
+{
+	static struct policy policy; /* not enabled */
+	struct tasks_server *pbs;
+	struct task *task;
+
+	begin(*state);
+	gate.policy = &policy;
+	pbs = tasks_server(tasks, API_PBS, "pbs1");
+	task = task_new(pbs);
+	*task = (struct task){.kind = TASK_GC, .upid = "u", .storage = "own", .stop = "why"};
+	pbs->op = TASKS_OP_STOP;
+	snprintf(pbs->op_upid, sizeof(pbs->op_upid), "u");
+	reruns_judge(tasks);
+	assert_string_equal(task->stop, "why");
+	snprintf(pbs->op_upid, sizeof(pbs->op_upid), "other");
+	reruns_judge(tasks);
+	assert_string_equal(task->stop, "");
+	end();
+}
+
+static void a_reload_hastens_a_stop_that_was_refused(void **state)
+{
+	struct task *task;
+
+	begin(*state);
+	task = task_new(tasks_server(tasks, API_PBS, "pbs1"));
+	*task = (struct task){.kind = TASK_GC,
+		.upid = "u",
+		.storage = "own",
+		.stop = "why",
+		.refused = "no",
+		.try_ms = 1,
+		.stop_tries = 5};
+	tasks_settings(tasks);
+	assert_int_equal(task->try_ms, 0);
+	assert_int_equal(task->stop_tries, 0);
+	end();
+}
+
 /* The age of a guest, at the task's end. */
 static int64_t age_s(uint32_t guest)
 {
@@ -399,6 +440,8 @@ int main(void)
 		ROOM_TEST(many_of_them_leave_room),
 		ROOM_TEST(what_cannot_be_run_again_is_tried_seldom),
 		ROOM_TEST(a_promise_outlives_the_gate_until_it_is_kept_or_refused),
+		ROOM_TEST(a_stop_in_flight_keeps_its_reason),
+		ROOM_TEST(a_reload_hastens_a_stop_that_was_refused),
 		ROOM_TEST(a_guest_is_as_old_as_its_own_backup),
 		ROOM_TEST(times_that_do_not_fit_make_no_backup_younger),
 		ROOM_TEST(a_log_of_the_past_is_asked_for_again_later),
