@@ -57,7 +57,7 @@ const struct age *shelf_find(const struct shelf *shelf, uint32_t guest)
 	return at < shelf->n && shelf->list[at].guest == guest ? &shelf->list[at] : NULL;
 }
 
-struct age *shelf_age(struct shelf *shelf, uint32_t guest)
+static struct age *shelf_age(struct shelf *shelf, uint32_t guest)
 {
 	size_t at = place_of(shelf, guest), cap = shelf->cap ? shelf->cap * 2 : 16;
 	struct age *list;
@@ -79,11 +79,17 @@ struct age *shelf_age(struct shelf *shelf, uint32_t guest)
 	return &shelf->list[at];
 }
 
+struct age *ages_place(struct ages *ages, const char *storage, uint32_t guest)
+{
+	struct shelf *shelf = guest ? ages_shelf(ages, storage) : NULL;
+
+	return shelf ? shelf_age(shelf, guest) : NULL;
+}
+
 void ages_done(
 	struct ages *ages, int64_t ticket, const char *storage, uint32_t guest, int64_t utc_ms)
 {
-	struct shelf *shelf = guest ? ages_shelf(ages, storage) : NULL;
-	struct age *age = shelf ? shelf_age(shelf, guest) : NULL;
+	struct age *age = ages_place(ages, storage, guest);
 
 	if (!age)
 		return;
@@ -96,8 +102,7 @@ void ages_done(
 
 void ages_seen(struct ages *ages, const char *storage, uint32_t guest, int64_t utc_ms)
 {
-	struct shelf *shelf = guest ? ages_shelf(ages, storage) : NULL;
-	struct age *age = shelf ? shelf_age(shelf, guest) : NULL;
+	struct age *age = ages_place(ages, storage, guest);
 
 	if (age && utc_ms > age->server_utc_ms)
 		age->server_utc_ms = utc_ms;

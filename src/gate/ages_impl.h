@@ -103,8 +103,8 @@ struct ages {
 
 /* The storage's shelf, made where there is none; NULL without room. */
 struct shelf *ages_shelf(struct ages *ages, const char *storage);
-/* The guest's place, made where there is none; NULL without room. */
-struct age *shelf_age(struct shelf *shelf, uint32_t guest);
+/* The guest's place there, made where there is none; NULL without room, or for guest 0. */
+struct age *ages_place(struct ages *ages, const char *storage, uint32_t guest);
 /* The same, NULL where there is none. */
 struct shelf *ages_find(struct ages *ages, const char *storage);
 const struct age *shelf_find(const struct shelf *shelf, uint32_t guest);

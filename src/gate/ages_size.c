@@ -36,8 +36,7 @@ enum moved moved_parse(const char *word)
 void ages_moved(struct ages *ages, const char *storage, uint32_t guest, enum moved as,
 	int64_t bytes, int64_t utc_ms)
 {
-	struct shelf *shelf = guest ? ages_shelf(ages, storage) : NULL;
-	struct age *age = shelf ? shelf_age(shelf, guest) : NULL;
+	struct age *age = ages_place(ages, storage, guest);
 	struct sized *sized = age ? &age->moved[as] : NULL;
 
 	if (!sized || bytes < 0 || bytes > BYTES_MAX || utc_ms < sized->utc_ms ||
@@ -49,8 +48,7 @@ void ages_moved(struct ages *ages, const char *storage, uint32_t guest, enum mov
 
 void ages_is_lxc(struct ages *ages, const char *storage, uint32_t guest, bool lxc)
 {
-	struct shelf *shelf = guest ? ages_shelf(ages, storage) : NULL;
-	struct age *age = shelf ? shelf_age(shelf, guest) : NULL;
+	struct age *age = ages_place(ages, storage, guest);
 
 	if (age)
 		age->lxc = lxc;
@@ -59,8 +57,7 @@ void ages_is_lxc(struct ages *ages, const char *storage, uint32_t guest, bool lx
 void ages_reads(
 	struct ages *ages, int64_t ticket, const char *storage, uint32_t guest, int64_t bytes)
 {
-	struct shelf *shelf = guest ? ages_shelf(ages, storage) : NULL;
-	struct age *age = shelf ? shelf_age(shelf, guest) : NULL;
+	struct age *age = ages_place(ages, storage, guest);
 
 	if (!age)
 		return;
